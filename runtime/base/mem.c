@@ -1,0 +1,50 @@
+// malloc with counters and an injected failure. The counters cost two relaxed atomic additions a call, which is
+// nothing beside malloc itself, and let tests assert that warm paths allocate nothing.
+#include "runtime/base/mem.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static atomic_uint_fast64_t allocations, frees, fail_at;
+static atomic_int fail_for_ever;
+
+static bool may_allocate(void) {
+  uint64_t number = atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed) + 1;
+  uint64_t at = atomic_load_explicit(&fail_at, memory_order_relaxed);
+  if (at == 0 || number < at) return true;
+  return number > at && !atomic_load_explicit(&fail_for_ever, memory_order_relaxed);
+}
+
+// A block that was not given counts as given and freed.
+static void *counted(void *block) {
+  if (!block) atomic_fetch_add_explicit(&frees, 1, memory_order_relaxed);
+  return block;
+}
+
+void *mem_alloc(size_t size) { return counted(may_allocate() ? malloc(size ? size : 1) : NULL); }
+
+void *mem_alloc_zero(size_t count, size_t size) {
+  return counted(may_allocate() ? calloc(count ? count : 1, size ? size : 1) : NULL);
+}
+
+void *mem_realloc(void *block, size_t size) {
+  if (!block) return mem_alloc(size);
+  bool may = may_allocate();
+  atomic_fetch_add_explicit(&frees, 1, memory_order_relaxed);  // the old block, or the failed try, no longer counts
+  return may ? realloc(block, size ? size : 1) : NULL;
+}
+
+void mem_free(void *block) {
+  if (!block) return;
+  atomic_fetch_add_explicit(&frees, 1, memory_order_relaxed);
+  free(block);
+}
+
+uint64_t mem_blocks_held(void) { return atomic_load(&allocations) - atomic_load(&frees); }
+uint64_t mem_allocations(void) { return atomic_load(&allocations); }
+
+void mem_fail_nth(uint64_t nth, int for_ever) {
+  atomic_store(&fail_for_ever, for_ever);
+  atomic_store(&fail_at, nth ? atomic_load(&allocations) + nth : 0);
+}
