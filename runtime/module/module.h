@@ -1,0 +1,109 @@
+// A module: all that the host needs to know of an app, from one file. Made by the compiler (or by a stranger: module_read
+// trusts nothing) and never changed after.
+//
+// Owns:   module_read puts everything into the given arena; the struct and all below it live as long as that.
+// Thread: any, read only.
+// Limits: MODULE_*_MAX, those of type.h, schema.h, function.h.
+#pragma once
+#include "runtime/module/function.h"
+#include "runtime/value/schema.h"
+
+enum { MODULE_BYTES_MAX = 64 << 20, MODULE_ROLES_MAX = 64, MODULE_ENTRIES_MAX = 10000, ENTRY_PARAMS_MAX = 63, MODULE_HASH_BYTES = 32 };
+static const uint16_t NO_FUNCTION = 0xFFFF;
+
+typedef enum FaultKind {
+#define FAULT(name, code, words, mend) FAULT_##name,
+#include "runtime/module/faults.def"
+#undef FAULT
+  FAULT_KINDS
+} FaultKind;
+typedef enum BuiltinError {
+#define BUILTIN_ERROR(name, aup_name, status, message) ERROR_##name,
+#include "runtime/module/errors.def"
+#undef BUILTIN_ERROR
+  BUILTIN_ERROR_COUNT
+} BuiltinError;
+
+typedef struct Constant { TypeId type; Value value; } Constant;
+typedef struct Hint { Str name, arguments; } Hint;                 // arguments: a JSON array
+typedef struct Hints { uint16_t count; const Hint *items; Str doc; } Hints;  // doc: the `///` text
+
+// Lower and upper limit, each a constant's index or NO_CONSTANT: of texts (code points), lists, sets and maps an int count, else the type's own value.
+static const uint32_t NO_CONSTANT = 0xFFFFFFFF;
+typedef struct Limits { uint32_t min, max; } Limits;
+
+typedef struct ParamDef {
+  Str name;
+  TypeId type;
+  uint16_t default_function;       // FUNCTION_DEFAULT without parameters, or NO_FUNCTION: required unless the type is optional
+  Limits limits, item_limits;      // item_limits: reserved for limits of items
+  Hints hints;
+} ParamDef;
+
+// Who may: everyone; or a token whose subject has one of the roles (bits); or, with neither, one with the read (view) or write (input) right.
+typedef struct Access { bool everyone, signed_in; uint64_t roles; } Access;
+typedef enum EntryKind { ENTRY_INPUT, ENTRY_VIEW, ENTRY_RECEIVE, ENTRY_KINDS } EntryKind;
+typedef enum CostClass { COST_UNTOUCHED, COST_POINT, COST_ORDERED, COST_COUNTED, COST_SCAN, COST_CLASSES } CostClass;
+
+// A view's result is `result`. When `paged` is not 0 the view is a list sent in pages of that many.
+typedef struct EntryDef {
+  uint8_t kind, cost;
+  Str name, was;                   // was: the name before, or empty
+  uint16_t function, param_count;
+  const ParamDef *params;
+  TypeId result;
+  Access access;
+  uint32_t paged;
+  int64_t every_us;                // a view that reads `now`: how fresh; 0: it does not
+  bool per_caller;                 // reads `caller`
+  Hints hints;
+} EntryDef;
+
+typedef struct ErrorDef { Str name; uint16_t status, field_count; const FieldDef *fields; Str field; } ErrorDef;  // field: of @field(x), or empty
+typedef struct RoleDef { Str name; uint16_t function; } RoleDef;                                                // NO_FUNCTION: from tokens
+typedef struct ColumnMeta { uint16_t default_function; Limits limits; Str was; Hints hints; } ColumnMeta;         // default: NO_FUNCTION: must be given
+typedef struct ComputedDef { Str name; uint16_t function; Hints hints; } ComputedDef;                           // function(ref) gives it
+typedef struct TableMeta {          // beside schema.tables, one each
+  const ColumnMeta *columns;
+  uint16_t check_function;         // (ref), rejects when a rule does not hold; or NO_FUNCTION
+  uint16_t computed_count;
+  const ComputedDef *computed;
+  Str was;
+  Hints hints;
+} TableMeta;
+typedef struct NamedFunction { Str name; uint16_t function; } NamedFunction;                                      // tests, invariants
+typedef struct OutputDef { Str name; uint16_t field_count; const FieldDef *fields; Hints hints; } OutputDef;
+typedef enum TimerKind { TIMER_EVERY, TIMER_DAILY, TIMER_ROWS, TIMER_EXPIRE, TIMER_KINDS } TimerKind;
+typedef struct TimerDef { uint8_t kind; Str name; int64_t period_us, at_us; uint16_t table, column, function; } TimerDef;
+typedef struct PageItem { Str word; uint16_t target_count; const Str *targets; Hints hints; } PageItem;
+typedef struct PageDef { Str name, title; uint16_t item_count; const PageItem *items; Hints hints; } PageDef;
+typedef struct SettingDef { Str name; TypeId type; uint16_t default_function; bool secret; Hints hints; } SettingDef;
+
+typedef struct Module {
+  Str name, title;
+  Hints hints;
+  Schema schema;
+  Str schema_bytes;                // as encoded: for the store
+  const TableMeta *table_meta;
+  uint8_t hash[MODULE_HASH_BYTES], schema_hash[32];
+  uint32_t constant_count;  const Constant *constants;
+  uint16_t function_count;  const Function *functions;
+  uint16_t entry_count;     const EntryDef *entries;     // inputs, views and receives, in order of the source
+  uint16_t error_count;     const ErrorDef *errors;      // the built-in ones first
+  uint16_t role_count;      const RoleDef *roles;
+  uint16_t output_count;    const OutputDef *outputs;
+  uint16_t timer_count;     const TimerDef *timers;
+  uint16_t setting_count;   const SettingDef *settings;
+  uint16_t page_count;      const PageDef *pages;
+  uint16_t test_count;      const NamedFunction *tests;
+  uint16_t always_count;    const NamedFunction *always;
+  uint16_t start_function;
+  uint16_t file_count;      const Str *files;            // source names, for line tables
+} Module;
+
+// -1 when there is none.
+int module_find_entry(const Module *module, EntryKind kind, Str name);
+int module_find_role(const Module *module, Str name);
+// File and line of an instruction, for faults.
+typedef struct SourcePlace { Str file; uint32_t line; } SourcePlace;
+SourcePlace function_place(const Module *module, const Function *function, uint32_t pc);
