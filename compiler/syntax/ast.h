@@ -14,6 +14,9 @@
 //   (`depth` says how deep below a node). Only left spines of operators, `.f` and `[…]` reach that; a walk that uses
 //   much stack a level should follow `left` in a loop. `else if` in statements is flat.
 //
+// Names of this tree keep clear of those of runtime/value and runtime/module (TYPE_, OP_, OnDelete), which later phases
+// include beside it: operators are OPER_, kinds of written types TYPE_EXPR_, rules of deletion DELETE_, `{ … }` a StmtBlock, a line of a page a PageEntry.
+//
 // Owns:   everything is in the arena given to the parser. Texts are NFC copies (names), decoded copies (literals) or
 //         parts of the source.
 // Thread: read-only after parsing, any.
@@ -63,7 +66,7 @@ AST_LIST(Arg);
 typedef struct Annot { Name name; ArgList args; Span span; } Annot;
 AST_LIST(Annot);
 
-typedef struct Block { StmtList stmts; Span span; } Block;  // the span has both braces
+typedef struct StmtBlock { StmtList stmts; Span span; } StmtBlock;  // the span has both braces
 
 // What follows `reject`, or `else` in require and check: a text, or a declared error with its arguments.
 typedef struct ErrorUse { Expr *text; Name name; ArgList args; Span span; } ErrorUse;  // text is NULL or name.sym is 0
@@ -74,19 +77,19 @@ AST_LIST(OrderKey);
 // ---- types --------------------------------------------------------------------------------
 
 typedef enum PACKED TypeExprKind {
-  TYPE_NAME,      // int, Money, decimal(2), set(T), map(K, V): name, args
-  TYPE_NUMBER,    // the 2 in decimal(2); only as an argument: number
-  TYPE_LIST,      // [T]: elem
-  TYPE_OPTIONAL,  // T?: elem
-  TYPE_RECORD,    // { a: int }: fields
+  TYPE_EXPR_NAME,      // int, Money, decimal(2), set(T), map(K, V): name, args
+  TYPE_EXPR_NUMBER,    // the 2 in decimal(2); only as an argument: number
+  TYPE_EXPR_LIST,      // [T]: elem
+  TYPE_EXPR_OPTIONAL,  // T?: elem
+  TYPE_EXPR_RECORD,    // { a: int }: fields
 } TypeExprKind;
 
 // What may stand behind a field's type, in any order, before and after the default.
 typedef enum PACKED ModKind { MOD_KEY, MOD_AUTO, MOD_UNIQUE, MOD_INDEX, MOD_MIN, MOD_MAX, MOD_WAS, MOD_ON_DELETE } ModKind;
-typedef enum PACKED OnDelete { ON_DELETE_CASCADE, ON_DELETE_CLEAR, ON_DELETE_RESTRICT } OnDelete;
+typedef enum PACKED DeleteRule { DELETE_CASCADE, DELETE_CLEAR, DELETE_RESTRICT } DeleteRule;
 typedef struct Mod {
   ModKind kind;
-  OnDelete on_delete;  // MOD_ON_DELETE
+  DeleteRule on_delete;  // MOD_ON_DELETE
   Span span;
   Expr *value;         // MOD_MIN, MOD_MAX
   Name name;           // MOD_WAS
@@ -129,7 +132,7 @@ typedef enum PACKED ExprKind {
   EXPR_TIME,      // @2026-10-04T09:00Z: number in microseconds since 1970-01-01T00:00Z
   EXPR_INTERP,    // "a{x}b": list; odd and even parts as written, empty texts left out
   EXPR_NAME,      // x: name (self, caller, now and types in `Status.active` too)
-  EXPR_FIELD,     // x.f: field.base, field.name; op is OP_OPEN for x?.f, else OP_NOTHING
+  EXPR_FIELD,     // x.f: field.base, field.name; op is OPER_OPEN for x?.f, else OPER_NOTHING
   EXPR_CALL,      // f(a, b: c), x.f(a): call.callee (a NAME or FIELD mostly), call.args
   EXPR_INDEX,     // xs[i], Table[k1, k2], Table[field: v]: call.callee, call.args
   EXPR_UNARY,     // -x, not x: op, unary
@@ -142,20 +145,20 @@ typedef enum PACKED ExprKind {
   EXPR_LIST,      // [a, b]: list
 } ExprKind;
 
-typedef enum PACKED Op {
-  OP_NOTHING,
-  OP_OR, OP_AND, OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE, OP_IN, OP_ELSE /* ?? */, OP_RANGE /* a..b */,
-  OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MOD,  // EXPR_BINARY, and ASSIGN with `+= -= *=`
-  OP_NOT, OP_NEG,                          // EXPR_UNARY
-  OP_OPEN,                                 // ?. in EXPR_FIELD
-} Op;
+typedef enum PACKED Oper {
+  OPER_NOTHING,
+  OPER_OR, OPER_AND, OPER_EQ, OPER_NE, OPER_LT, OPER_LE, OPER_GT, OPER_GE, OPER_IN, OPER_ELSE /* ?? */, OPER_RANGE /* a..b */,
+  OPER_ADD, OPER_SUB, OPER_MUL, OPER_DIV, OPER_MOD,  // EXPR_BINARY, and ASSIGN with `+= -= *=`
+  OPER_NOT, OPER_NEG,                          // EXPR_UNARY
+  OPER_OPEN,                                 // ?. in EXPR_FIELD
+} Oper;
 
 // A member of a record literal. `a: v` has a name; `a` and `x.a` are short for `a: a` and `a: x.a` (the name is then
 // filled in, its span is that of the last part); `..x` takes the members of x that are not written.
 typedef struct Member { Name name; Expr *value; bool is_rest, is_short; Span span; } Member;
 AST_LIST(Member);
 
-typedef struct MatchArm { Pattern *pattern; Expr *value; Block body; Span span; } MatchArm;  // value: EXPR_MATCH; body: STMT_MATCH
+typedef struct MatchArm { Pattern *pattern; Expr *value; StmtBlock body; Span span; } MatchArm;  // value: EXPR_MATCH; body: STMT_MATCH
 AST_LIST(MatchArm);
 
 typedef enum PACKED ClauseKind {
@@ -187,7 +190,7 @@ AST_LIST(Clause);
 
 struct Expr {
   ExprKind kind;
-  Op op;
+  Oper op;
   uint16_t depth : 15;     // 1 for a leaf; at most EXPR_DEPTH_MAX
   uint16_t in_parens : 1;  // written in ( ); the span is then that of the inside
   uint32_t id;
@@ -235,7 +238,7 @@ typedef enum PACKED StmtKind {
   STMT_LET,            // let n: T = v [else …]: let
   STMT_VAR,            // var n: T = v: let
   STMT_EXPR,           // f(x) or insert T { … }: value
-  STMT_ASSIGN,         // a = v, a += v: assign (op OP_NOTHING, OP_ADD, OP_SUB, OP_MUL)
+  STMT_ASSIGN,         // a = v, a += v: assign (op OPER_NOTHING, OPER_ADD, OPER_SUB, OPER_MUL)
   STMT_IF,             // if, else if, else: branches, otherwise
   STMT_FOR,            // for x in T where … { }: loop; clauses as in a query, the first a CLAUSE_FROM
   STMT_MATCH,          // match x { p => … }: match
@@ -255,27 +258,27 @@ typedef enum PACKED StmtKind {
 typedef enum PACKED LetElse { LET_ELSE_NOTHING, LET_ELSE_REJECT, LET_ELSE_RETURN, LET_ELSE_INSERT } LetElse;
 
 // `if c { }` or `if let x = c { }` (let.sym set)
-typedef struct IfBranch { Name let; Expr *condition; Block block; } IfBranch;
+typedef struct IfBranch { Name let; Expr *condition; StmtBlock block; } IfBranch;
 AST_LIST(IfBranch);
 
 struct Stmt {
   StmtKind kind;
   LetElse let_else;  // STMT_LET
-  Op op;             // STMT_ASSIGN
+  Oper op;             // STMT_ASSIGN
   Span span;
   union {
     Expr *value;
     ErrorUse error;
     struct { Name name; TypeExpr *type; Expr *value; Expr *else_value; ErrorUse *else_error; } let;  // else_value: RETURN (or NULL), INSERT
     struct { Expr *target, *value; Span op_span; } assign;
-    struct { IfBranchList branches; Block *otherwise; } branch;
-    struct { ClauseList clauses; Block block; } loop;
+    struct { IfBranchList branches; StmtBlock *otherwise; } branch;
+    struct { ClauseList clauses; StmtBlock block; } loop;
     struct { Expr *value; MatchArmList arms; } match;
     struct { Expr *condition; ErrorUse *error; } require;
     struct { Expr *target, *record; } update;
     struct { Name name; ArgList args; } send;
     struct { Expr *call; Name error; } expect;
-    struct { ExprList who; Block block; } as;  // a text (the caller) and names of roles, in any order
+    struct { ExprList who; StmtBlock block; } as;  // a text (the caller) and names of roles, in any order
   };
 };
 
@@ -337,9 +340,9 @@ typedef struct TableItem {
 AST_LIST(TableItem);
 
 // `show V @columns(…)`, `form I`, `button I`, `text V`, `group "Title" { … }`: the word, what it shows, hints.
-typedef struct PageItem PageItem;
-AST_LIST(PageItem);
-struct PageItem { Name word; NameList names; Expr *title; AnnotList annots; PageItemList items; Span span; };
+typedef struct PageEntry PageEntry;
+AST_LIST(PageEntry);
+struct PageEntry { Name word; NameList names; Expr *title; AnnotList annots; PageEntryList items; Span span; };
 
 struct Decl {
   DeclKind kind;
@@ -354,10 +357,10 @@ struct Decl {
     struct { FieldList fields; NameList drops; } record;
     struct { FieldList fields; TableItemList items; NameList drops; } table;
     struct { NameList names; Expr *value; } role;
-    struct { FieldList params; TypeExpr *result; Expr *value; Block *block; } function;  // one of value and block
-    struct { Expr *every, *at; Name row, table; Block block; } timer;  // row.sym: `for row in table at at`
-    struct { PageItemList items; } page;
-    struct { Name target, row, table; FieldList params; Block block; } migrate;  // target: what is filled; row, table: the `for`
+    struct { FieldList params; TypeExpr *result; Expr *value; StmtBlock *block; } function;  // one of value and block
+    struct { Expr *every, *at; Name row, table; StmtBlock block; } timer;  // row.sym: `for row in table at at`
+    struct { PageEntryList items; } page;
+    struct { Name target, row, table; FieldList params; StmtBlock block; } migrate;  // target: what is filled; row, table: the `for`
     struct { bool is_state; NameList names; } drop;
   };
 };
