@@ -4,11 +4,13 @@
 //   bool, plain enum: varint · int, time, date, duration: zigzag varint · decimal: zigzag varint of 64 bits (an error
 //   if it does not fit) · float: 8 bytes · text, bytes: varint length, bytes · uuid: 16 bytes · optional: 0, or 1 and
 //   the value · record: fields in order · enum with fields: varint case, fields · list, set: varint count, items ·
-//   map: varint entries, key value …
+//   map: varint entries, key value … · a record or case without fields: one zero byte after all (so that every value
+//   takes at least a byte, and a short text of bytes cannot stand for an endless list)
 //
 // Owns:   decoded values live in the arena (texts point into `bytes` when `share` is set).
 // Thread: any.
-// Errors: ERR_FORMAT for bytes that do not hold a value of the type (cut, out of range, not UTF-8, trailing), ERR_MEMORY.
+// Errors: ERR_FORMAT for bytes that do not hold a value of the type (cut, out of range, not UTF-8, a float that is not
+//         finite, a set or map out of order), ERR_MEMORY. Encoding a decimal beyond 64 bits sets out->failed.
 #pragma once
 #include "runtime/base/arena.h"
 #include "runtime/base/buf.h"

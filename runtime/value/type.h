@@ -3,11 +3,15 @@
 //
 // Owns:   a TypeTable owns nothing; its arrays live as long as the module (or the arena) they stand in.
 // Thread: any, read only once built.
-// Limits: TYPE_COUNT_MAX types, FIELD_COUNT_MAX fields in a record or case, CASE_COUNT_MAX cases in an enum.
+// Errors: type_check_table alone finds faults; every other function here and in value.h, codec.h and json_value.h
+//         trusts a table that has passed it (or that the compiler made).
+// Limits: TYPE_COUNT_MAX types, FIELD_COUNT_MAX fields in a record or case, CASE_COUNT_MAX cases in an enum,
+//         TYPE_DEPTH_MAX types inside each other, TYPE_WIDTH_MAX parts in a type written out.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/base/err.h"
 #include "runtime/base/str.h"
 
 typedef enum TypeKind {
@@ -20,6 +24,8 @@ typedef enum TypeKind {
 typedef enum Repr { REPR_I64, REPR_F64, REPR_DEC, REPR_STR, REPR_PTR, REPR_OF } Repr;
 
 enum { TYPE_COUNT_MAX = 60000, FIELD_COUNT_MAX = 65000, CASE_COUNT_MAX = 65000, DECIMAL_SCALE_MAX = 18 };
+// A type that contains itself has no depth and is refused, so walking a value by its type always ends.
+enum { TYPE_DEPTH_MAX = 64, TYPE_WIDTH_MAX = 65000 };
 
 typedef uint16_t TypeId;
 static const TypeId TYPE_NONE = 0xFFFF;  // "no result"; never a register's type
@@ -49,6 +55,9 @@ typedef struct TypeTable {
 Repr type_repr(const TypeTable *table, TypeId type);
 const char *type_kind_words(TypeKind kind);
 static inline TypeKind type_kind(const TypeTable *table, TypeId type) { return (TypeKind)table->types[type].kind; }
+// Every index within its bounds, every limit kept, no optional in an optional, no type inside itself.
+// ERR_FORMAT with a line that says what is wrong; ERR_MEMORY. Linear in the size of the table.
+MUST_USE Err type_check_table(const TypeTable *table, ErrText *out_text);
 // The type with references replaced by their table's key type (again and again), nothing else opened.
 TypeId type_of_key(const TypeTable *table, TypeId type);
 
