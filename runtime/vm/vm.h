@@ -50,8 +50,9 @@ typedef struct VmHost {
   HostResult (*insert)(Exec *exec, uint16_t table, const Value *columns, Value *out_key);
   HostResult (*delete_row)(Exec *exec, uint16_t table, Value key);
   // One query per (frame, plan). `*slot` is NULL at first and belongs to the query room; it lives in exec's arena.
-  HostResult (*query_open)(Exec *exec, const Plan *plan, Value *registers, void **slot);
-  QueryStep (*query_next)(Exec *exec, void *slot);              // charges its own fuel; QUERY_FAILED: exec->fault is filled
+  // `registers` are the frame's and may have moved since the last call (the stack grows), so each call brings them.
+  HostResult (*query_open)(Exec *exec, const Function *function, uint16_t plan, void **slot);
+  QueryStep (*query_next)(Exec *exec, void *slot, Value *registers);  // charges its own fuel; QUERY_FAILED: exec->fault is filled
   void (*query_close)(Exec *exec, void *slot);
   HostResult (*cursor_key)(Exec *exec, void *slot, uint8_t stage, Value *out);      // slot NULL or no row there: the zero
   HostResult (*cursor_column)(Exec *exec, void *slot, uint8_t stage, uint16_t column, Value *out);
