@@ -124,7 +124,6 @@ static Err check_table(const Schema *schema, uint32_t number, ErrText *out_text)
 }
 
 static Err check_state_table(const Schema *schema, ErrText *out_text) {
-  if (schema->table_count == 0) return SAY("the state table is missing");
   const TableDef *state = &schema->tables[SCHEMA_STATE_TABLE];
   bool sound = state->column_count > 0 && state->key_count == 1 && state->key[0] == 0 && !state->auto_key &&
                state->columns[0].type < schema->types.count && type_kind(&schema->types, state->columns[0].type) == TYPE_INT;
@@ -133,6 +132,7 @@ static Err check_state_table(const Schema *schema, ErrText *out_text) {
 
 Err schema_check(const Schema *schema, ErrText *out_text) {
   const TypeTable *types = &schema->types;
+  if (schema->table_count == 0) return SAY("the state table is missing");
   if (schema->table_count > SCHEMA_TABLES_MAX) return SAY("more than %d tables", SCHEMA_TABLES_MAX);
   if (types->table_count != schema->table_count) return SAY("the tables do not match their keys");
   TRY(type_check_table(types, out_text));
