@@ -37,7 +37,8 @@ typedef struct VmLimits { uint64_t fuel, memory_bytes; } VmLimits;  // for the w
 // How a host function ends. HOST_REJECT and HOST_FAULT have filled exec->rejection or exec->fault (kind, note).
 typedef enum HostResult { HOST_OK, HOST_REJECT, HOST_FAULT } HostResult;
 // What a query wants next of the machine (see runtime/query/query.h).
-typedef enum QueryStepKind { QUERY_FRAME, QUERY_END, QUERY_BLOCK, QUERY_FAILED } QueryStepKind;
+// QUERY_AGAIN: the slice is used up in the middle of long work (a scan, a sort); ask again when there is a new one.
+typedef enum QueryStepKind { QUERY_FRAME, QUERY_END, QUERY_BLOCK, QUERY_AGAIN, QUERY_FAILED } QueryStepKind;
 typedef struct QueryStep { QueryStepKind kind; uint16_t block; } QueryStep;
 
 // All get `exec`, whose `host_context` is what was given to vm_start. Values they return may live in exec's arena.
