@@ -25,7 +25,8 @@ def cases(test):
     passed = failed = 0
     for line in CRITERION.finditer(said):
         tested, passing, _, _ = map(int, line.groups())
-        passed, failed = passed + passing, failed + tested - passing
+        nothing_ran = tested == 0  # a program of tests without a test has lost them
+        passed, failed = passed + passing, failed + tested - passing + nothing_ran
     for line in TAP.finditer(said):
         passed, failed = passed + (line[1] == "ok"), failed + (line[1] != "ok")
     went_well = test["result"] in ("OK", "EXPECTEDFAIL")

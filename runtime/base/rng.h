@@ -2,6 +2,7 @@
 // again when an input is replayed comes from a generator that is started with a saved seed.
 //
 // Owns:   nothing.
+// Errors: rng_startup alone can fail, when the kernel gives no random bytes.
 // Thread: rng_secret any, after rng_startup; a Rng one at a time.
 #pragma once
 #include <stddef.h>

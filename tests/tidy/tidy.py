@@ -31,7 +31,9 @@ ONLY = {
     "runtime/vm": {"runtime/base", "runtime/value", "runtime/module"},
 }
 COMPILER_MAY_INCLUDE = {"runtime/base", "runtime/value", "runtime/module"}
-COMPILER_ORDER = {"compiler/syntax": 0, "compiler/check": 1, "compiler/emit": 2, "compiler": 3}
+# In compiler/ itself, sources and diagnostics are the ground the phases stand on; the rest (compile.c) stands above them.
+COMPILER_GROUND = ("source", "diag", "render", "suggest")
+COMPILER_ORDER = {"compiler ground": 0, "compiler/syntax": 1, "compiler/check": 2, "compiler/emit": 3, "compiler": 4}
 
 FILE_LINES_MAX = 1000
 HEADER_LINES_MAX = 170
@@ -174,7 +176,8 @@ def room_of(path):
     if parts[0] == "cli":
         return "cli"
     if parts[0] == "compiler":
-        return "/".join(parts[:2]) if len(parts) > 2 else "compiler"
+        on_ground = len(parts) == 2 and parts[1].startswith(COMPILER_GROUND)
+        return "/".join(parts[:2]) if len(parts) > 2 else "compiler ground" if on_ground else "compiler"
     return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
 
 
