@@ -57,7 +57,7 @@ HEAP_HOME = "runtime/base/mem.c"
 LEFTOVERS = ("FIX" + "ME", "XX" + "X", "HA" + "CK", "TO" + "DO")
 FORBIDDEN_WORDS = ("sub" + "agent", "/wo" + "rk/", "../sha" + "red")
 URL_HOSTS = {
-    "127.0.0.1", "localhost", "example.org", "example.com", "www.apache.org", "www.rfc-editor.org", "datatracker.ietf.org", "json.schemastore.org",
+    "127.0.0.1", "localhost", "example.org", "evil.example.org", "example.com", "www.apache.org", "www.rfc-editor.org", "datatracker.ietf.org", "json.schemastore.org",
     "docs.oasis-open.org", "raw.githubusercontent.com", "github.com", "html.spec.whatwg.org", "www.unicode.org", "www.sqlite.org", "a", "x", "h",
 }
 GENERATED = re.compile(r"\.(o|a|so|aupm|gcda|gcno|out|orig|rej|pyc)$")

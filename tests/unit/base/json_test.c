@@ -263,7 +263,7 @@ Test(json, the_writer_puts_commas_and_escapes) {
 }
 
 static Str read_file(const char *dir, const char *name) {
-  char path[512];
+  char path[1024];
   snprintf(path, sizeof path, "%s/%s", dir, name);
   FILE *file = fopen(path, "rb");
   cr_assert_not_null(file, "%s", path);
