@@ -5,7 +5,7 @@
 // state machine that keeps its place in its own struct, so it can stop after any row. When a stage needs an expression,
 // query_next answers QUERY_BLOCK; the machine runs that block on the frame's registers and calls query_next again.
 //
-// Owns:   all its memory is in the Exec's arena.
+// Owns:   all memory of a query is in the Exec's arena, but for the context's scratch.
 // Thread: that of the Exec.
 // Errors: through the Exec (faults BUDGET, ROW_GONE, OVERFLOW in sums; rejections DUPLICATE, NOT_FOUND, IN_USE, LIMIT).
 // Limits: the call's fuel and memory; QUERY_ROWS_MAX rows gathered by an ORDER or GROUP.
@@ -19,7 +19,10 @@ enum { QUERY_ROWS_MAX = 10000000 };
 typedef struct QueryContext {
   const Reader *reader;      // what is read
   Txn *txn;                  // what is changed; NULL: nothing may be (then changing is fault STORE)
+  Buf scratch;               // for values as bytes; empty at first, given back by query_context_free
 } QueryContext;
+void query_context_init(QueryContext *context, const Reader *reader, Txn *txn);
+void query_context_free(QueryContext *context);
 
 // Fills the row, state, query and cursor functions. The caller fills the others.
 void query_install(VmHost *host);
