@@ -1,0 +1,92 @@
+// One app alive: its module, its state, and its owner, who applies inputs one after the other and lets no answer out
+// before what it rests on is on disk. The only room that joins queries and store. It knows no network: who has a request
+// hands over typed arguments and is called back.
+//
+//   app_submit … app_submit -> app_turn: apply all that wait -> one store_commit -> (synced) -> app_turn: publish the
+//   snapshot, call `answered` for each input of the batch, call `published` once
+//
+// Owns:   an App owns its Store and modules. An AppInput belongs to the caller and must stay until `answered` is called.
+// Thread: the owner's loop, but for `wake`, which is called on any thread.
+// Errors: ErrText lines for opening and swapping; inputs and views end in an AppOutcome.
+// Limits: AppLimits; APP_BATCH_INPUTS_MAX inputs in a commit.
+#pragma once
+#include "runtime/app/outcome.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/log.h"
+#include "runtime/store/store.h"
+
+enum { APP_BATCH_INPUTS_MAX = 1024, APP_QUEUE_MAX = 65536 };
+
+typedef struct App App;
+
+// Zero means the default in brackets.
+typedef struct AppLimits {
+  uint64_t input_fuel;      // for one input [APP_INPUT_FUEL]
+  uint64_t view_fuel;       // for one view [APP_VIEW_FUEL]
+  uint64_t memory_bytes;    // for one call [APP_CALL_MEMORY]
+  uint64_t state_bytes;     // of all tables [APP_STATE_BYTES]
+} AppLimits;
+enum { APP_INPUT_FUEL = 200000000, APP_VIEW_FUEL = 200000000, APP_CALL_MEMORY = 64 << 20 };
+static const uint64_t APP_STATE_BYTES = (uint64_t)4 << 30;
+
+typedef struct AppOptions {
+  FileSystem *files;        // NULL: in memory
+  const char *dir;
+  const Clock *clock;       // NULL: the system's
+  const Log *log;           // may be NULL
+  AppLimits limits;
+  bool sync_inline;
+  void (*wake)(void *context);                                // app_turn is wanted; called on any thread
+  void (*published)(void *context, uint64_t commit);          // the state that views see is now that of `commit`
+  void *context;
+} AppOptions;
+
+// Opens the data and the module. `module_bytes` empty: the one saved with the data (ERR_NOT_FOUND when there is none).
+// Another module than the saved one is a swap (see app_swap).
+MUST_USE Err app_open(const AppOptions *options, Str module_bytes, App **out_app, ErrText *out_text);
+// Waits for what is being saved, answers what still waits with APP_UNAVAILABLE, closes the store.
+MUST_USE Err app_close(App *app, ErrText *out_text);
+
+// The module and its arena, shared by who still reads under it. Hold it across a swap with app_module_hold.
+typedef struct AppModule AppModule;
+const Module *app_module(const App *app);
+AppModule *app_module_hold(App *app);
+const Module *app_module_get(const AppModule *held);
+void app_module_drop(AppModule *held);
+
+// Replaces the module and moves the state over to its schema, by names. Refused (ERR_REFUSED, with each reason) when
+// something would be lost or is not covered; then everything stays as it was. Inputs that wait are applied and saved before.
+MUST_USE Err app_swap(App *app, Str module_bytes, ErrText *out_text);
+
+// ---- inputs -----------------------------------------------------------------------------------
+typedef struct AppInput AppInput;
+struct AppInput {
+  uint16_t entry;             // of app_module, an input
+  uint64_t given;             // bits of the parameters that were sent
+  const Value *args;          // one a parameter; what was not given is not read
+  AppCaller caller;
+  Arena *arena;               // takes the answer
+  void (*answered)(AppInput *input);
+  void *context;
+  AppOutcome outcome;         // filled when `answered` is called
+  AppInput *next;             // the app's own
+};
+// ERR_LIMIT: APP_QUEUE_MAX inputs wait already (503). Otherwise `answered` will be called once, never inside app_submit.
+MUST_USE Err app_submit(App *app, AppInput *input);
+void app_turn(App *app);
+bool app_is_busy(const App *app);     // something waits or is being saved
+
+// ---- views ------------------------------------------------------------------------------------
+typedef struct AppView {
+  uint16_t entry;             // of app_module, a view
+  uint64_t given;
+  const Value *args;
+  AppCaller caller;
+  Arena *arena;               // takes the answer
+  AppOutcome outcome;         // commit: the state it was read from
+} AppView;
+// Reads the published state. Runs to its end within the app's limits.
+void app_view(App *app, AppView *view);
+uint64_t app_commit(const App *app);  // the published one
+Err app_error(const App *app, ErrText *out_text);  // what stopped the app's inputs, or ERR_NONE
+const StoreInfo *app_store_info(const App *app);

@@ -1,0 +1,14 @@
+// Runs the `test` blocks of a module: each from a fresh state in memory, with `now` at a fixed time, every role and no
+// caller outside `as`. Inputs and views called by a test go the same way as those of a request.
+//
+// Owns:   texts of the result live in the given arena.
+// Thread: any, one test a thread.
+#pragma once
+#include "runtime/base/arena.h"
+#include "runtime/module/module.h"
+
+static const int64_t APP_TEST_NOW_US = 1767261600000000;  // 2026-01-01T10:00:00Z
+
+typedef struct AppTestResult { bool passed; Str message, file; uint32_t line; } AppTestResult;
+
+MUST_USE Err app_test_run(const Module *module, uint16_t test, Arena *arena, AppTestResult *out_result);
