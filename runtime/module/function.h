@@ -105,4 +105,5 @@ typedef struct Function {
   uint32_t line_count;
   const LineEntry *lines;
   uint16_t depth;                   // frames it needs at most, itself included; computed by the verifier
+  uint32_t stack_registers;         // registers of those frames together; likewise
 } Function;

@@ -5,10 +5,15 @@
 // Thread: any, read only.
 // Limits: MODULE_*_MAX, those of type.h, schema.h, function.h.
 #pragma once
+#include "runtime/base/calendar.h"
 #include "runtime/module/function.h"
 #include "runtime/value/schema.h"
 
-enum { MODULE_BYTES_MAX = 64 << 20, MODULE_ROLES_MAX = 64, MODULE_ENTRIES_MAX = 10000, ENTRY_PARAMS_MAX = 63, MODULE_HASH_BYTES = 32 };
+enum {
+  MODULE_BYTES_MAX = 64 << 20, MODULE_ROLES_MAX = 64, MODULE_ENTRIES_MAX = 10000, ENTRY_PARAMS_MAX = 63, MODULE_HASH_BYTES = 32,
+  MODULE_NAME_BYTES_MAX = 1000,    // of what has a name in the language; titles, hints and docs may be longer
+  MODULE_ZONE_TRANSITIONS_MAX = 10000,
+};
 static const uint16_t NO_FUNCTION = 0xFFFF;
 
 typedef enum FaultKind {
@@ -81,6 +86,7 @@ typedef struct SettingDef { Str name; TypeId type; uint16_t default_function; bo
 
 typedef struct Module {
   Str name, title;
+  Str compiler_version;            // as the file says
   Hints hints;
   Schema schema;
   Str schema_bytes;                // as encoded: for the store
@@ -99,6 +105,7 @@ typedef struct Module {
   uint16_t always_count;    const NamedFunction *always;
   uint16_t start_function;
   uint16_t file_count;      const Str *files;            // source names, for line tables
+  Zone zone;                                             // the app's @zone; without a name: UTC
 } Module;
 
 // -1 when there is none.
