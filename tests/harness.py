@@ -172,18 +172,16 @@ class Server:
 
     def __init__(self, words, directory, preexec=None):
         self.words = words
-        self.log = tempfile.TemporaryFile()
-        self.errors = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(words, cwd=directory, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.errors, preexec_fn=preexec)
+        self.said = pathlib.Path(tempfile.mkdtemp(dir=directory, prefix="said-"))
+        with open(self.said / "stdout", "wb") as out, open(self.said / "stderr", "wb") as err:
+            self.process = subprocess.Popen(words, cwd=directory, stdin=subprocess.DEVNULL, stdout=out, stderr=err, preexec_fn=preexec)
         self.port = 0
 
     def stdout(self):
-        self.log.seek(0)
-        return self.log.read().decode("utf-8", "replace")
+        return (self.said / "stdout").read_text("utf-8", "replace")
 
     def stderr(self):
-        self.errors.seek(0)
-        return self.errors.read().decode("utf-8", "replace")
+        return (self.said / "stderr").read_text("utf-8", "replace")
 
     def output(self):
         return self.stdout() + self.stderr()

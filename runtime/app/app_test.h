@@ -3,6 +3,7 @@
 //
 // Owns:   texts of the result live in the given arena.
 // Thread: any, one test a thread.
+// Errors: ERR_MEMORY; a test that fails is a result, not an error.
 #pragma once
 #include "runtime/base/arena.h"
 #include "runtime/module/module.h"

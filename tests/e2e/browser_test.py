@@ -26,16 +26,16 @@ class Browser:
 
     def __init__(self, place):
         self.profile = tempfile.TemporaryDirectory(prefix="aup-browser-")
-        self.log = tempfile.TemporaryFile()
-        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT)
+        self.log = place.dir / "chromedriver.log"
+        with open(self.log, "ab") as log:
+            self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
         place.undo.append(self.close)
         self.base = f"http://127.0.0.1:{wait_until(self.find_port, 'chromedriver')}"
         options = {"args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={self.profile.name}"]}
         self.session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}})["sessionId"]
 
     def find_port(self):
-        self.log.seek(0)
-        found = re.search(rb"successfully on port (\d+)", self.log.read())
+        found = re.search(rb"successfully on port (\d+)", self.log.read_bytes())
         check(found or self.driver.poll() is None, "chromedriver ended")
         return found and int(found[1])
 
