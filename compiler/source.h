@@ -24,6 +24,7 @@ typedef struct Source {
   Str name;       // the path as it is shown to a person
   Str text;       // without a byte order mark; a zero byte stands behind it (not counted)
   uint32_t base;  // the position of text.ptr[0]
+  bool is_text;   // false: refused with a diagnostic; text is what stands before the damage
 } Source;
 
 typedef struct Sources {
@@ -36,8 +37,8 @@ struct DiagList;
 
 void sources_init(Sources *sources, Arena *arena);
 
-// Copies `bytes` into the arena and checks them: not empty, at most SOURCE_BYTES_MAX, valid UTF-8, no zero byte. A byte
-// order mark is dropped. Returns the source even when the check found something (the diagnostic needs its place);
+// Copies `bytes` into the arena and checks them: at most SOURCE_BYTES_MAX, valid UTF-8, no zero byte (E022, E021). A byte
+// order mark is dropped. That there is nothing in it (E020) is found by the parser. Returns the source even when the check found something (the diagnostic needs its place);
 // NULL when there is no memory or SOURCES_MAX or 4 GiB are passed.
 const Source *sources_add(Sources *sources, Str name, Str bytes, struct DiagList *diags);
 

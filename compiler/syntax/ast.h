@@ -192,7 +192,7 @@ struct Expr {
   ExprKind kind;
   Oper op;
   uint16_t depth : 15;     // 1 for a leaf; at most EXPR_DEPTH_MAX
-  uint16_t in_parens : 1;  // written in ( ); the span is then that of the inside
+  uint16_t in_parens : 1;  // written in ( ), which the span then includes
   uint32_t id;
   Span span;
   union {
@@ -277,7 +277,7 @@ struct Stmt {
     struct { Expr *condition; ErrorUse *error; } require;
     struct { Expr *target, *record; } update;
     struct { Name name; ArgList args; } send;
-    struct { Expr *call; Name error; } expect;
+    struct { Expr *call; Name error; bool is_receive; } expect;  // is_receive: `expect reject receive name(…)`
     struct { ExprList who; StmtBlock block; } as;  // a text (the caller) and names of roles, in any order
   };
 };
