@@ -1,0 +1,369 @@
+// A page is a little table by column. Rows move with one memmove a column, which for a few dozen rows costs less than
+// any scheme of holes; texts are copied into the heap from its end down, and what an update leaves behind is only
+// counted until the page is built anew. Handles hold offsets, so a page is copied with one memcpy.
+//
+// Presence of optionals is a byte and not a bit: it moves like any other column, and a vector loop reads it as it is.
+#include "runtime/table/page.h"
+
+#include <assert.h>
+
+#include "runtime/base/mem.h"
+
+// ---- classes ----------------------------------------------------------------------------------
+// 256, 384, 512, 768, 1024, 1536 … : each step is at most a half more, so a page wastes little.
+uint32_t page_class_bytes(unsigned class) {
+  assert(class < PAGE_CLASSES);
+  uint32_t base = (uint32_t)PAGE_BYTES_MIN << (class / 2);
+  return class % 2 ? base + base / 2 : base;
+}
+
+unsigned page_class_for(uint32_t bytes) {
+  unsigned class = 0;
+  while (page_class_bytes(class) < bytes) {
+    class++;
+    assert(class < PAGE_CLASSES);
+  }
+  return class;
+}
+
+static uint64_t block_bytes(const Page *page);
+
+Err pool_reserve(PagePool *pool, unsigned class, uint32_t count) {
+  while (pool->count[class] < count) {
+    Page *page = mem_alloc(page_class_bytes(class));
+    if (!page) return ERR_MEMORY;
+    page->class = (uint8_t)class;
+    page->size = page_class_bytes(class);
+    page->dead_next = pool->free[class];
+    pool->free[class] = page;
+    pool->count[class]++;
+    pool->bytes_free += block_bytes(page);
+  }
+  return ERR_NONE;
+}
+
+// Of the block, which may be larger than the page that was made in it.
+static uint64_t block_bytes(const Page *page) { return page->class == PAGE_CLASSES ? page->size : page_class_bytes(page->class); }
+
+static Page *pop(PagePool *pool, unsigned class) {
+  Page *page = pool->free[class];
+  pool->free[class] = page->dead_next;
+  pool->count[class]--;
+  pool->bytes_free -= block_bytes(page);
+  pool->bytes_used += block_bytes(page);
+  page->size = page_class_bytes(class);
+  return page;
+}
+
+// A larger block serves when there is no memory for one of the class: so a reserve of large ones is enough for all.
+Page *pool_take(PagePool *pool, unsigned class) {
+  if (pool->free[class]) return pop(pool, class);
+  if (pool_reserve(pool, class, 1) == ERR_NONE) return pop(pool, class);
+  while (++class < PAGE_CLASSES)
+    if (pool->free[class]) return pop(pool, class);
+  return NULL;
+}
+
+Page *pool_take_large(PagePool *pool, uint64_t bytes) {
+  if (bytes > UINT32_MAX - PAGE_HEADER_BYTES) return NULL;
+  Page *page = mem_alloc(PAGE_HEADER_BYTES + bytes);
+  if (!page) return NULL;
+  *page = (Page){.died = PAGE_ALIVE, .size = (uint32_t)(PAGE_HEADER_BYTES + bytes), .level = PAGE_OVERFLOW, .class = PAGE_CLASSES};
+  pool->bytes_used += page->size;
+  return page;
+}
+
+void pool_give(PagePool *pool, Page *page) {
+  pool->bytes_used -= block_bytes(page);
+  if (page->class == PAGE_CLASSES) {
+    mem_free(page);
+    return;
+  }
+  page->dead_next = pool->free[page->class];
+  pool->free[page->class] = page;
+  pool->count[page->class]++;
+  pool->bytes_free += block_bytes(page);
+}
+
+void pool_trim(PagePool *pool, uint64_t bytes_max) {
+  for (unsigned class = PAGE_CLASSES; class-- > 0;)
+    while (pool->bytes_free > bytes_max && pool->free[class]) {
+      Page *page = pop(pool, class);
+      pool->bytes_used -= block_bytes(page);
+      mem_free(page);
+    }
+}
+
+// ---- layouts ----------------------------------------------------------------------------------
+static uint8_t kind_width(CellKind kind) {
+  switch (kind) {
+    case CELL_I64: case CELL_F64: return 8;
+    case CELL_U8: return 1;
+    case CELL_U16: return 2;
+    case CELL_UUID: case CELL_TEXT: return 16;
+  }
+  assert(false);
+  return 0;
+}
+
+// Wide arrays first, so that each starts aligned whatever the number of slots.
+static void place_columns(Layout *layout) {
+  static const uint8_t WIDTHS[] = {16, 8, 2, 1};
+  layout->row_bytes = 0;
+  for (unsigned w = 0; w < countof(WIDTHS); w++)
+    for (unsigned c = 0; c < layout->column_count; c++) {
+      LayoutColumn *column = &layout->columns[c];
+      column->width = kind_width((CellKind)column->kind);
+      if (column->width != WIDTHS[w]) continue;
+      column->before = layout->row_bytes;
+      layout->row_bytes += column->width;
+    }
+}
+
+// Keys are at most 1 KiB and never overflow; the other texts of a row get a share of a page that leaves room for four
+// rows. Wide tables have larger pages.
+void layout_finish(Layout *layout, bool is_inner) {
+  place_columns(layout);
+  layout->text_count = layout->key_text_count = 0;
+  for (unsigned c = 0; c < layout->column_count; c++)
+    if (layout->columns[c].kind == CELL_TEXT) {
+      layout->text_count++;
+      if (c < layout->key_count) layout->key_text_count++;
+    }
+  uint32_t others = layout->text_count - layout->key_text_count;
+  layout->text_heap_max = others ? 2 * PAGE_TEXT_HEAP_MAX / others : 0;
+  if (layout->text_heap_max > PAGE_TEXT_HEAP_MAX) layout->text_heap_max = PAGE_TEXT_HEAP_MAX;
+  if (layout->text_heap_max < 32) layout->text_heap_max = 32;
+  uint32_t row_max = layout->row_bytes + (layout->key_text_count ? 1024 : 0) + others * layout->text_heap_max;
+  uint32_t need = PAGE_HEADER_BYTES + 4 * row_max;
+  layout->class_max = (uint8_t)page_class_for(need > PAGE_BYTES_USUAL ? need : PAGE_BYTES_USUAL);
+  layout->page_bytes_max = page_class_bytes(layout->class_max);
+  layout->rows_max = PAGE_ROWS_MAX;
+  const LayoutColumn *first = &layout->columns[0];
+  layout->int_key = layout->key_count == 1 && first->kind == CELL_I64 && !first->descending;
+  (void)is_inner;
+}
+
+// ---- cells ------------------------------------------------------------------------------------
+// A handle: u32 length, then 12 bytes of text, or 4 bytes of it and 8 of offset or address.
+static uint32_t handle_len(const uint8_t *handle) {
+  uint32_t len;
+  memcpy(&len, handle, 4);
+  return len;
+}
+
+bool cell_overflows(const Layout *layout, unsigned column, size_t text_len) {
+  return column >= layout->key_count && layout->columns[column].kind == CELL_TEXT && text_len > layout->text_heap_max;
+}
+
+// The top bit of the place tells an address in an overflow page (never set in a user address) from an offset.
+static const uint64_t PLACE_OVERFLOW = 1ull << 63;
+
+static uint64_t handle_place(const uint8_t *handle) {
+  uint64_t place;
+  memcpy(&place, handle + 8, 8);
+  return place;
+}
+
+Str page_text(const Page *page, const uint8_t *handle) {
+  uint32_t len = handle_len(handle);
+  if (len <= PAGE_TEXT_INLINE_MAX) return (Str){(const char *)handle + 4, len};
+  uint64_t place = handle_place(handle);
+  if (place & PLACE_OVERFLOW) return (Str){(const char *)(uintptr_t)(place & ~PLACE_OVERFLOW), len};
+  assert(place >= page->heap_at && place + len <= page->size);
+  return (Str){(const char *)page + place, len};
+}
+
+Page *page_overflow(const Layout *layout, const Page *page, unsigned column, unsigned slot) {
+  if (layout->columns[column].kind != CELL_TEXT) return NULL;
+  const uint8_t *handle = page_column(layout, page, column) + 16 * (size_t)slot;
+  if (handle_len(handle) <= PAGE_TEXT_INLINE_MAX) return NULL;
+  uint64_t place = handle_place(handle);
+  return place & PLACE_OVERFLOW ? (Page *)((uintptr_t)(place & ~PLACE_OVERFLOW) - PAGE_HEADER_BYTES) : NULL;
+}
+
+Cell page_cell(const Layout *layout, const Page *page, unsigned column, unsigned slot) {
+  assert(slot < page->count && column < layout->column_count);
+  const uint8_t *at = page_column(layout, page, column);
+  Cell cell = {0};
+  switch ((CellKind)layout->columns[column].kind) {
+    case CELL_I64: case CELL_F64: memcpy(&cell.i, at + 8 * (size_t)slot, 8); break;
+    case CELL_U8: cell.i = at[slot]; break;
+    case CELL_U16: { uint16_t n; memcpy(&n, at + 2 * (size_t)slot, 2); cell.i = n; break; }
+    case CELL_UUID: memcpy(cell.uuid, at + 16 * (size_t)slot, 16); break;
+    case CELL_TEXT: cell.text = page_text(page, at + 16 * (size_t)slot); break;
+  }
+  return cell;
+}
+
+int cell_compare(const LayoutColumn *column, Cell a, Cell b) {
+  int order = 0;
+  switch ((CellKind)column->kind) {
+    case CELL_I64: case CELL_U8: case CELL_U16: order = (a.i > b.i) - (a.i < b.i); break;
+    case CELL_F64: order = (a.f > b.f) - (a.f < b.f); break;
+    case CELL_UUID: order = memcmp(a.uuid, b.uuid, 16); break;
+    case CELL_TEXT: order = str_compare(a.text, b.text); break;
+  }
+  return column->descending ? -order : order;
+}
+
+int page_compare(const Layout *layout, const Page *page, unsigned slot, const Cell *key, unsigned count) {
+  assert(count <= layout->key_count);
+  for (unsigned c = 0; c < count; c++) {
+    int order = cell_compare(&layout->columns[c], page_cell(layout, page, c, slot), key[c]);
+    if (order) return order;
+  }
+  return 0;
+}
+
+static unsigned search_int(const int64_t *keys, unsigned from, unsigned count, int64_t key, bool after) {
+  const int64_t *base = keys + from;
+  unsigned len = count - from;
+  if (after && key == INT64_MAX) return count;
+  int64_t bound = after ? key + 1 : key;  // the first >= bound
+  while (len > 1) {
+    unsigned half = len / 2;
+    base += base[half - 1] < bound ? half : 0;  // a conditional move, not a branch
+    len -= half;
+  }
+  return (unsigned)(base - keys) + (len == 1 && *base < bound);
+}
+
+unsigned page_search(const Layout *layout, const Page *page, unsigned from, const Cell *key, unsigned count, bool after) {
+  assert(from <= page->count);
+  if (layout->int_key && count == 1)
+    return search_int((const int64_t *)(const void *)page_column(layout, page, 0), from, page->count, key[0].i, after);
+  unsigned low = from, high = page->count;
+  while (low < high) {
+    unsigned middle = (low + high) / 2;
+    int order = page_compare(layout, page, middle, key, count);
+    if (order < 0 || (after && order == 0)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// ---- rows -------------------------------------------------------------------------------------
+static uint32_t text_heap_bytes(const Layout *layout, unsigned column, size_t len) {
+  return len <= PAGE_TEXT_INLINE_MAX || cell_overflows(layout, column, len) ? 0 : (uint32_t)len;
+}
+
+uint32_t cells_heap_bytes(const Layout *layout, const Cell *cells) {
+  uint32_t bytes = 0;
+  if (layout->text_count)
+    for (unsigned c = 0; c < layout->column_count; c++)
+      if (layout->columns[c].kind == CELL_TEXT) bytes += text_heap_bytes(layout, c, cells[c].text.len);
+  return bytes;
+}
+
+uint32_t page_row_heap_bytes(const Layout *layout, const Page *page, unsigned slot) {
+  uint32_t bytes = 0;
+  if (layout->text_count)
+    for (unsigned c = 0; c < layout->column_count; c++)
+      if (layout->columns[c].kind == CELL_TEXT)
+        bytes += text_heap_bytes(layout, c, handle_len(page_column(layout, page, c) + 16 * (size_t)slot));
+  return bytes;
+}
+
+static uint32_t columns_end(const Layout *layout, const Page *page) { return PAGE_HEADER_BYTES + page->cap * layout->row_bytes; }
+
+uint32_t page_used(const Layout *layout, const Page *page) {
+  return PAGE_HEADER_BYTES + page->count * layout->row_bytes + (page->size - page->heap_at - page->heap_dead);
+}
+
+bool page_fits(const Layout *layout, const Page *page, unsigned rows, uint32_t heap_bytes) {
+  return page->count + rows <= page->cap && page->heap_at - columns_end(layout, page) >= heap_bytes;
+}
+
+void page_format(const Layout *layout, Page *page, unsigned level, unsigned rows, uint32_t heap_bytes) {
+  uint32_t room = page->size - PAGE_HEADER_BYTES;
+  uint64_t each = layout->row_bytes + (rows ? (heap_bytes + rows - 1) / rows : 0);
+  assert(rows * layout->row_bytes + heap_bytes <= room);
+  uint64_t cap = room / (each ? each : 1);
+  uint64_t cap_max = (room - heap_bytes) / layout->row_bytes;
+  if (cap < rows) cap = rows;
+  if (cap > cap_max) cap = cap_max;
+  if (cap > layout->rows_max) cap = layout->rows_max;
+  page->level = (uint8_t)level;
+  page->count = 0;
+  page->cap = (uint16_t)cap;
+  page->heap_at = page->size;
+  page->heap_dead = 0;
+  page->place = 0;
+}
+
+static void put_text(const Layout *layout, Page *page, unsigned column, uint8_t *handle, Str text) {
+  uint32_t len = (uint32_t)text.len;
+  memset(handle, 0, 16);
+  memcpy(handle, &len, 4);
+  if (len <= PAGE_TEXT_INLINE_MAX) {
+    if (len) memcpy(handle + 4, text.ptr, len);
+    return;
+  }
+  memcpy(handle + 4, text.ptr, 4);
+  uint64_t place;
+  if (cell_overflows(layout, column, len)) {
+    place = (uint64_t)(uintptr_t)text.ptr | PLACE_OVERFLOW;  // the caller has put it into a page of its own
+  } else {
+    assert(page->heap_at - columns_end(layout, page) >= len);
+    page->heap_at -= len;
+    memcpy((uint8_t *)page + page->heap_at, text.ptr, len);
+    place = page->heap_at;
+  }
+  memcpy(handle + 8, &place, 8);
+}
+
+static void put_cell(const Layout *layout, Page *page, unsigned column, unsigned slot, Cell cell) {
+  uint8_t *at = page_column(layout, page, column);
+  switch ((CellKind)layout->columns[column].kind) {
+    case CELL_I64: case CELL_F64: memcpy(at + 8 * (size_t)slot, &cell.i, 8); break;
+    case CELL_U8: at[slot] = (uint8_t)cell.i; break;
+    case CELL_U16: { uint16_t n = (uint16_t)cell.i; memcpy(at + 2 * (size_t)slot, &n, 2); break; }
+    case CELL_UUID: memcpy(at + 16 * (size_t)slot, cell.uuid, 16); break;
+    case CELL_TEXT: put_text(layout, page, column, at + 16 * (size_t)slot, cell.text); break;
+  }
+}
+
+void page_set_cell(const Layout *layout, Page *page, unsigned column, unsigned slot, Cell cell) {
+  assert(slot < page->count);
+  if (layout->columns[column].kind == CELL_TEXT)
+    page->heap_dead += text_heap_bytes(layout, column, handle_len(page_column(layout, page, column) + 16 * (size_t)slot));
+  put_cell(layout, page, column, slot, cell);
+}
+
+void page_insert(const Layout *layout, Page *page, unsigned slot, const Cell *cells) {
+  assert(page->count < page->cap && slot <= page->count);
+  for (unsigned c = 0; c < layout->column_count; c++) {
+    uint8_t *at = page_column(layout, page, c) + (size_t)slot * layout->columns[c].width;
+    memmove(at + layout->columns[c].width, at, (size_t)(page->count - slot) * layout->columns[c].width);
+    put_cell(layout, page, c, slot, cells[c]);
+  }
+  page->count++;
+}
+
+void page_remove(const Layout *layout, Page *page, unsigned slot) {
+  assert(slot < page->count);
+  page->heap_dead += page_row_heap_bytes(layout, page, slot);
+  for (unsigned c = 0; c < layout->column_count; c++) {
+    uint8_t *at = page_column(layout, page, c) + (size_t)slot * layout->columns[c].width;
+    memmove(at, at + layout->columns[c].width, (size_t)(page->count - slot - 1) * layout->columns[c].width);
+  }
+  page->count--;
+  if (page->count == 0) {
+    page->heap_at = page->size;
+    page->heap_dead = 0;
+  }
+}
+
+void page_append(const Layout *layout, Page *to, const Page *from, unsigned first, unsigned count) {
+  assert(first + count <= from->count && to->count + count <= to->cap);
+  for (unsigned c = 0; c < layout->column_count; c++) {
+    size_t width = layout->columns[c].width;
+    uint8_t *at = page_column(layout, to, c) + to->count * width;
+    memcpy(at, page_column(layout, from, c) + first * width, count * width);
+    if (layout->columns[c].kind != CELL_TEXT) continue;
+    for (unsigned i = 0; i < count; i++, at += 16)
+      if (text_heap_bytes(layout, c, handle_len(at))) put_text(layout, to, c, at, page_text(from, page_column(layout, from, c) + 16 * (size_t)(first + i)));
+  }
+  to->count = (uint16_t)(to->count + count);
+}

@@ -1,0 +1,314 @@
+// Rows by key, and ranges: a cursor counts the rows it still has to give, from the ranks of its two ends, so that it
+// never compares with a bound on the way, and skipping and counting are a descent each.
+//
+// A cursor on a Txn remembers the key it stands on, and finds its place again when the Txn has changed since.
+#include <assert.h>
+
+#include "runtime/table/batch.h"
+#include "runtime/table/db.h"
+#include "runtime/table/tree.h"
+
+// ---- rows -------------------------------------------------------------------------------------
+uint64_t reader_row_count(const Reader *reader, uint16_t table) { return reader->roots[reader_table(reader, table)->tree].rows; }
+
+static const TreeShape *table_tree(const Reader *reader, uint16_t table) { return &reader->shape->trees[reader_table(reader, table)->tree]; }
+
+static bool find_cells(const Reader *reader, uint16_t table, const Cell *key, Row *out_row) {
+  const Page *page;
+  unsigned slot;
+  if (!tree_find_row(table_tree(reader, table), reader->roots[reader_table(reader, table)->tree], key, &page, &slot)) return false;
+  *out_row = (Row){.page = page, .reader = reader, .slot = slot, .table = table};
+  return true;
+}
+
+bool row_find(const Reader *reader, uint16_t table, Value key, Row *out_row) {
+  Cell cells[LAYOUT_KEY_MAX];
+  return cells_from_key(reader->shape, reader_table(reader, table), key, cells) == ERR_NONE && find_cells(reader, table, cells, out_row);
+}
+
+Err row_column(const Row *row, uint16_t column, Arena *arena, Value *out_value) {
+  const TableShape *table = reader_table(row->reader, row->table);
+  const ColumnShape *shape = &table->columns[column];
+  return value_from_page(row->reader->shape, row->reader->shape->trees[table->tree].leaf, shape, shape->at, row->page, row->slot, arena, out_value);
+}
+
+// ---- ranges -----------------------------------------------------------------------------------
+// The two ends as cells, in the order of the tree.
+typedef struct Bounds {
+  Cell low[LAYOUT_KEY_MAX], high[LAYOUT_KEY_MAX];
+  unsigned low_count, high_count;
+  bool low_after, high_after;      // the end lies behind all rows that begin with these cells
+} Bounds;
+
+static uint16_t range_column(const Reader *reader, const Range *range, unsigned position) {
+  const TableDef *def = &reader->shape->schema->tables[range->table];
+  if (range->index == SCHEMA_NO_INDEX) return def->key[position];
+  const IndexDef *index = &def->indexes[range->index];
+  return position < index->column_count ? index->columns[position].column : def->key[position - index->column_count];
+}
+
+static bool range_descending(const Reader *reader, const Range *range, unsigned position) {
+  if (range->index == SCHEMA_NO_INDEX) return false;
+  const IndexDef *index = &reader->shape->schema->tables[range->table].indexes[range->index];
+  return position < index->column_count && index->columns[position].descending;
+}
+
+static uint32_t range_tree(const Reader *reader, const Range *range) {
+  return reader_table(reader, range->table)->tree + (range->index == SCHEMA_NO_INDEX ? 0 : 1u + range->index);
+}
+
+static Err add_bound(const Reader *reader, const Range *range, unsigned position, Value value, Cell *cells, unsigned *count) {
+  const ColumnShape *column = &reader_table(reader, range->table)->columns[range_column(reader, range, position)];
+  assert(*count + column->count <= LAYOUT_KEY_MAX);
+  TRY(cells_from_column(reader->shape, column, value, NULL, cells + *count));
+  *count += column->count;
+  return ERR_NONE;
+}
+
+static Err range_bounds(const Reader *reader, const Range *range, Bounds *out) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < range->equal_count; i++) TRY(add_bound(reader, range, i, range->equal[i], out->low, &count));
+  memcpy(out->high, out->low, count * sizeof(Cell));
+  out->low_count = out->high_count = count;
+  out->low_after = false;
+  out->high_after = true;
+  bool turned = (range->has_low || range->has_high) && range_descending(reader, range, range->equal_count);
+  bool has_first = turned ? range->has_high : range->has_low, has_last = turned ? range->has_low : range->has_high;
+  if (has_first) {
+    TRY(add_bound(reader, range, range->equal_count, turned ? range->high : range->low, out->low, &out->low_count));
+    out->low_after = !(turned ? range->high_inclusive : range->low_inclusive);
+  }
+  if (has_last) {
+    TRY(add_bound(reader, range, range->equal_count, turned ? range->low : range->high, out->high, &out->high_count));
+    out->high_after = turned ? range->low_inclusive : range->high_inclusive;
+  }
+  return ERR_NONE;
+}
+
+static uint64_t low_rank(const TreeShape *tree, TreeRoot root, const Bounds *bounds, Path *path) {
+  return tree_rank(tree, root, bounds->low, bounds->low_count, bounds->low_after, path);
+}
+
+static uint64_t high_rank(const TreeShape *tree, TreeRoot root, const Bounds *bounds, Path *path) {
+  return tree_rank(tree, root, bounds->high, bounds->high_count, bounds->high_after, path);
+}
+
+uint64_t range_count(const Reader *reader, const Range *range) {
+  Bounds bounds;
+  uint32_t number = range_tree(reader, range);
+  const TreeShape *tree = &reader->shape->trees[number];
+  if (!range->equal_count && !range->has_low && !range->has_high) return reader->roots[number].rows;
+  if (range_bounds(reader, range, &bounds) != ERR_NONE) return 0;
+  Path path;
+  uint64_t low = low_rank(tree, reader->roots[number], &bounds, &path), high = high_rank(tree, reader->roots[number], &bounds, &path);
+  return high > low ? high - low : 0;
+}
+
+// ---- cursors ----------------------------------------------------------------------------------
+struct Cursor {
+  const Reader *reader;
+  const TreeShape *tree;
+  uint32_t number;          // of the tree
+  bool backward;
+  bool stands;              // on a row; else before the first (or behind the last)
+  bool whole;               // no bounds at all
+  uint64_t left;            // rows still to come
+  uint64_t rank;            // of the row to come; going backward: one more than it
+  uint64_t version;
+  Path path;                // to the row it stands on; before the first: to the row to come
+  Bounds *bounds;           // NULL when whole
+  Cell *key;                // of a Txn's cursor: the entry's key it stands on
+  char *key_text;
+};
+
+static TreeRoot cursor_root(const Cursor *cursor) { return cursor->reader->roots[cursor->number]; }
+
+static uint64_t cursor_low(const Cursor *cursor, Path *path) { return cursor->whole ? 0 : low_rank(cursor->tree, cursor_root(cursor), cursor->bounds, path); }
+static uint64_t cursor_high(const Cursor *cursor, Path *path) {
+  return cursor->whole ? cursor_root(cursor).rows : high_rank(cursor->tree, cursor_root(cursor), cursor->bounds, path);
+}
+
+// Finds the rows still to come: all, or those beyond the key it stood on.
+static void cursor_seek(Cursor *cursor) {
+  Path other;
+  uint64_t low, high;
+  const TreeShape *tree = cursor->tree;
+  TreeRoot root = cursor_root(cursor);
+  if (cursor->stands && !cursor->backward) low = tree_rank(tree, root, cursor->key, tree->leaf->key_count, true, &cursor->path);
+  else low = cursor_low(cursor, cursor->backward ? &other : &cursor->path);
+  if (cursor->stands && cursor->backward) high = tree_rank(tree, root, cursor->key, tree->leaf->key_count, false, &cursor->path);
+  else high = cursor_high(cursor, cursor->backward ? &cursor->path : &other);
+  if (cursor->whole && !cursor->stands) tree_seek_rank(tree, root, cursor->backward ? high : low, &cursor->path);
+  cursor->left = high > low ? high - low : 0;
+  cursor->rank = cursor->backward ? high : low;
+  cursor->version = cursor->reader->version ? *cursor->reader->version : 0;
+}
+
+static bool cursor_stale(const Cursor *cursor) { return cursor->reader->version && *cursor->reader->version != cursor->version; }
+
+Err cursor_open(const Reader *reader, const Range *range, Arena *arena, Cursor **out_cursor) {
+  Cursor *cursor = ARENA_NEW(arena, Cursor);
+  if (!cursor) return ERR_MEMORY;
+  cursor->reader = reader;
+  cursor->number = range_tree(reader, range);
+  cursor->tree = &reader->shape->trees[cursor->number];
+  cursor->backward = range->backward;
+  cursor->whole = !range->equal_count && !range->has_low && !range->has_high;
+  if (!cursor->whole) {
+    cursor->bounds = arena_alloc(arena, sizeof *cursor->bounds);
+    if (!cursor->bounds) return ERR_MEMORY;
+    TRY(range_bounds(reader, range, cursor->bounds));
+  }
+  if (reader->version) {
+    cursor->key = ARENA_ARRAY(arena, Cell, cursor->tree->leaf->key_count);
+    cursor->key_text = cursor->tree->leaf->key_text_count ? arena_alloc(arena, TABLE_KEY_BYTES_MAX) : NULL;
+    if (!cursor->key || (cursor->tree->leaf->key_text_count && !cursor->key_text)) return ERR_MEMORY;
+  }
+  cursor_seek(cursor);
+  *out_cursor = cursor;
+  return ERR_NONE;
+}
+
+static const Page *cursor_page(const Cursor *cursor) { return cursor->path.pages[cursor->path.height - 1]; }
+static unsigned cursor_slot(const Cursor *cursor) { return cursor->path.slots[cursor->path.height - 1]; }
+
+static void keep_place(Cursor *cursor) {
+  cursor->stands = true;
+  if (!cursor->key) return;
+  const Layout *leaf = cursor->tree->leaf;
+  char *text = cursor->key_text;
+  for (unsigned c = 0; c < leaf->key_count; c++) {
+    cursor->key[c] = page_cell(leaf, cursor_page(cursor), c, cursor_slot(cursor));
+    if (leaf->columns[c].kind != CELL_TEXT) continue;
+    size_t len = cursor->key[c].text.len;
+    assert((size_t)(text - cursor->key_text) + len <= TABLE_KEY_BYTES_MAX);
+    if (len) memcpy(text, cursor->key[c].text.ptr, len);
+    cursor->key[c].text.ptr = text;
+    text += len;
+  }
+}
+
+bool cursor_next(Cursor *cursor) {
+  bool at_next = !cursor->stands;  // the path is at the row to come (backward: behind it)
+  if (cursor_stale(cursor)) {
+    cursor_seek(cursor);
+    at_next = true;
+  }
+  if (cursor->left == 0) return false;
+  bool moved = cursor->backward ? path_back(cursor->tree, &cursor->path) : at_next || path_next(cursor->tree, &cursor->path);
+  assert(moved);
+  (void)moved;
+  cursor->left--;
+  cursor->rank = cursor->backward ? cursor->rank - 1 : cursor->rank + 1;
+  keep_place(cursor);
+  return true;
+}
+
+Err cursor_skip(Cursor *cursor, uint64_t rows) {
+  if (cursor_stale(cursor)) cursor_seek(cursor);
+  if (rows > cursor->left) rows = cursor->left;
+  if (rows == 0) return ERR_NONE;
+  cursor->left -= rows;
+  cursor->rank = cursor->backward ? cursor->rank - rows : cursor->rank + rows;
+  tree_seek_rank(cursor->tree, cursor_root(cursor), cursor->backward ? cursor->rank : cursor->rank - 1, &cursor->path);
+  keep_place(cursor);
+  return ERR_NONE;
+}
+
+// The row's key: in the table's tree the first cells, in an index those behind its own columns.
+static Err key_value(const Cursor *cursor, Arena *arena, Value *out_key) {
+  const Shape *shape = cursor->reader->shape;
+  const TableShape *table = &shape->tables[cursor->tree->table];
+  const TableDef *def = &shape->schema->tables[cursor->tree->table];
+  bool in_page = !cursor->key;
+  unsigned at = cursor->tree->leaf->key_count - table->key_cells;
+  Value *parts = def->key_count == 1 ? out_key : ARENA_ARRAY(arena, Value, def->key_count);
+  if (!parts) return ERR_MEMORY;
+  for (unsigned k = 0; k < def->key_count; k++) {
+    const ColumnShape *column = &table->columns[def->key[k]];
+    if (in_page) TRY(value_from_page(shape, cursor->tree->leaf, column, at, cursor_page(cursor), cursor_slot(cursor), arena, &parts[k]));
+    else TRY(value_from_cells(shape, column, cursor->key + at, arena, &parts[k]));
+    at += column->count;
+  }
+  if (def->key_count > 1) out_key->record = parts;
+  return ERR_NONE;
+}
+
+Err cursor_key(const Cursor *cursor, Arena *arena, Value *out_key) {
+  assert(cursor->stands);
+  return key_value(cursor, arena, out_key);
+}
+
+static Err column_by_key(Cursor *cursor, uint16_t column, Arena *arena, Value *out_value) {
+  uint16_t table = cursor->tree->table;
+  unsigned at = cursor->tree->leaf->key_count - reader_table(cursor->reader, table)->key_cells;
+  Cell cells[LAYOUT_KEY_MAX];
+  const Cell *key = cursor->key ? cursor->key + at : cells;
+  for (unsigned c = 0; !cursor->key && c < reader_table(cursor->reader, table)->key_cells; c++)
+    cells[c] = page_cell(cursor->tree->leaf, cursor_page(cursor), at + c, cursor_slot(cursor));
+  Row row;
+  if (!find_cells(cursor->reader, table, key, &row)) return ERR_NOT_FOUND;
+  return row_column(&row, column, arena, out_value);
+}
+
+Err cursor_column(Cursor *cursor, uint16_t column, Arena *arena, Value *out_value) {
+  assert(cursor->stands);
+  const TableShape *table = reader_table(cursor->reader, cursor->tree->table);
+  const ColumnShape *shape = &table->columns[column];
+  uint16_t at = cursor->tree->index == SCHEMA_NO_INDEX ? shape->at : cursor->tree->entry_at[column];
+  if (at == SCHEMA_NO_COLUMN || cursor_stale(cursor)) return column_by_key(cursor, column, arena, out_value);
+  return value_from_page(cursor->reader->shape, cursor->tree->leaf, shape, at, cursor_page(cursor), cursor_slot(cursor), arena, out_value);
+}
+
+// ---- a leaf at a time -------------------------------------------------------------------------
+bool cursor_batch(Cursor *cursor, LeafBatch *out_batch) {
+  if (!cursor_next(cursor)) return false;
+  unsigned here = cursor_slot(cursor);
+  uint64_t more = cursor->backward ? here : cursor_page(cursor)->count - 1u - here;
+  if (more > cursor->left) more = cursor->left;
+  unsigned first = cursor->backward ? here - (unsigned)more : here;
+  *out_batch = (LeafBatch){.cursor = cursor, .page = cursor_page(cursor), .first = first, .count = (uint32_t)more + 1, .backward = cursor->backward};
+  cursor->path.slots[cursor->path.height - 1] = (uint16_t)(cursor->backward ? first : here + more);
+  cursor->left -= more;
+  cursor->rank = cursor->backward ? cursor->rank - more : cursor->rank + more;
+  keep_place(cursor);
+  return true;
+}
+
+// Adds what lies in front of the value (its presence) and says how the value itself lies.
+static BatchKind batch_kind(const LayoutColumn *column) {
+  switch ((CellKind)column->kind) {
+    case CELL_I64: return BATCH_I64;
+    case CELL_F64: return BATCH_F64;
+    case CELL_U8: return BATCH_U8;
+    case CELL_U16: return BATCH_U16;
+    case CELL_UUID: return BATCH_UUID;
+    case CELL_TEXT: return BATCH_TEXT;
+  }
+  return BATCH_I64;
+}
+
+bool batch_column(const LeafBatch *batch, uint16_t column, BatchColumn *out_column) {
+  const Cursor *cursor = batch->cursor;
+  const Shape *shape = cursor->reader->shape;
+  const ColumnShape *def = &shape->tables[cursor->tree->table].columns[column];
+  uint16_t at = cursor->tree->index == SCHEMA_NO_INDEX ? def->at : cursor->tree->entry_at[column];
+  if (at == SCHEMA_NO_COLUMN) return false;
+  const Type *type = &shape->schema->types.types[def->type];
+  bool optional = type->kind == TYPE_OPTIONAL;
+  TypeId inside = optional ? type_of_key(&shape->schema->types, type->of) : def->type;
+  TypeKind kind = type_kind(&shape->schema->types, inside);
+  if (def->count != (optional ? 2 : 1) || kind == TYPE_RECORD || kind == TYPE_LIST || kind == TYPE_SET || kind == TYPE_MAP) return false;
+  if (kind == TYPE_ENUM && !shape->schema->types.enums[shape->schema->types.types[inside].of].plain) return false;
+  const Layout *layout = cursor->tree->leaf;
+  const LayoutColumn *cells = &layout->columns[at + (optional ? 1 : 0)];
+  *out_column = (BatchColumn){.kind = batch_kind(cells), .stride = cells->width};
+  out_column->values = page_column(layout, batch->page, at + (optional ? 1u : 0u)) + (size_t)batch->first * cells->width;
+  out_column->present = optional ? page_column(layout, batch->page, at) + batch->first : NULL;
+  return true;
+}
+
+Str batch_text(const LeafBatch *batch, const BatchColumn *column, uint32_t row) {
+  assert(column->kind == BATCH_TEXT && row < batch->count);
+  return page_text(batch->page, (const uint8_t *)column->values + 16 * (size_t)row);
+}

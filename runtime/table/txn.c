@@ -1,0 +1,345 @@
+// A change of a row is done in two halves. The first may fail and changes nothing: values become cells, limits are
+// checked, the row is looked up, and everything that the trees may need is reserved: pages, list entries, overflow pages
+// for long texts. The second cannot fail: the row's tree and those of its indexes are changed, and the change is noted.
+#include <assert.h>
+
+#include "runtime/base/mem.h"
+#include "runtime/table/db.h"
+#include "runtime/table/tree.h"
+#include "runtime/value/codec.h"
+
+// What the first half has made ready.
+typedef struct Plan {
+  Db *db;
+  const TableShape *table;
+  const TableDef *def;
+  const TreeShape *rows;
+  uint16_t number;          // of the table
+  TreeNeed need;
+  uint64_t bytes;           // that the change adds to txn_changed_bytes
+  Page *overflow;           // made for it, by dead_next
+  uint64_t keys_len;        // to go back to
+} Plan;
+
+static Plan plan_start(Txn *txn, uint16_t table) {
+  Db *db = txn_db(txn);
+  assert(table < db->shape->schema->table_count);
+  const TableShape *shape = &db->shape->tables[table];
+  arena_reset(&db->scratch);
+  return (Plan){.db = db, .table = shape, .def = &db->shape->schema->tables[table], .rows = &db->shape->trees[shape->tree], .number = table, .keys_len = txn->keys.len};
+}
+
+static Err plan_fail(Plan *plan, Err err) {
+  while (plan->overflow) {
+    Page *next = plan->overflow->dead_next;
+    plan->overflow->dead_next = NULL;
+    db__page_retire(plan->db, plan->overflow);
+    plan->overflow = next;
+  }
+  plan->db->txn.keys.len = plan->keys_len;
+  plan->db->txn.keys.failed = false;
+  return err;
+}
+
+// Texts may point into pages that the change is about to move: they are copied out, long ones into their overflow page.
+static Err keep_text(Plan *plan, const Layout *layout, unsigned column, Cell *cell) {
+  if (layout->columns[column].kind != CELL_TEXT) return ERR_NONE;
+  if (cell_overflows(layout, column, cell->text.len)) {
+    if (plan->db->bytes_max && cell->text.len > plan->db->bytes_max) return ERR_LIMIT;
+    Page *page = db__page_new_large(plan->db, cell->text.len);
+    if (!page) return ERR_MEMORY;
+    page->dead_next = plan->overflow;
+    plan->overflow = page;
+    memcpy((char *)page + PAGE_HEADER_BYTES, cell->text.ptr, cell->text.len);
+    cell->text.ptr = (char *)page + PAGE_HEADER_BYTES;
+  } else if (cell->text.len) {
+    cell->text = arena_copy(&plan->db->scratch, cell->text);
+    if (!cell->text.ptr) return ERR_MEMORY;
+  }
+  return ERR_NONE;
+}
+
+static Err keep_texts(Plan *plan, const Layout *layout, Cell *cells) {
+  for (unsigned c = 0; layout->text_count && c < layout->column_count; c++) TRY(keep_text(plan, layout, c, &cells[c]));
+  return ERR_NONE;
+}
+
+// Pages and list entries for all that follows, within the Db's budget.
+static Err plan_reserve(Plan *plan) {
+  Db *db = plan->db;
+  if (db->bytes_max && db->pool.bytes_used + plan->need.bytes > db->bytes_max) return ERR_LIMIT;
+  for (unsigned class = 0; class < PAGE_CLASSES; class++)
+    if (plan->need.blocks[class] > db->pool.count[class]) TRY(pool_reserve(&db->pool, class, plan->need.blocks[class]));
+  return db__reserve_lists(db, 1u + plan->table->index_count);
+}
+
+// The key as the list of changes remembers it.
+static Err note_key(Plan *plan, const Cell *cells, Change *out) {
+  Txn *txn = &plan->db->txn;
+  const Layout *layout = plan->rows->leaf;
+  *out = (Change){.table = plan->number, .at = txn->keys.len};
+  if (layout->key_count == 1 && layout->columns[0].kind != CELL_TEXT && layout->columns[0].kind != CELL_UUID) {
+    out->number = cells[0].i;
+    return ERR_NONE;
+  }
+  unsigned at = 0;
+  for (unsigned k = 0; k < plan->def->key_count; k++) {
+    const ColumnShape *column = &plan->table->columns[plan->def->key[k]];
+    Value value;
+    TRY(value_from_cells(plan->db->shape, column, cells + at, &plan->db->scratch, &value));
+    value_encode(&plan->db->shape->schema->types, column->type, value, &txn->keys);
+    at += column->count;
+  }
+  if (txn->keys.failed) return ERR_MEMORY;
+  out->len = (uint32_t)(txn->keys.len - out->at);
+  return ERR_NONE;
+}
+
+// The second half starts here.
+static void plan_done(Plan *plan, Change change) {
+  Txn *txn = &plan->db->txn;
+  assert(txn->change_count < txn->change_cap);
+  change.epoch = plan->db->epoch;
+  change.bytes = plan->bytes + (txn->change_count ? txn->changes[txn->change_count - 1].bytes : 0);
+  txn->changes[txn->change_count++] = change;
+  txn->version++;
+  for (Page *page = plan->overflow; page;) {
+    Page *next = page->dead_next;
+    page->dead_next = NULL;
+    page = next;
+  }
+}
+
+static uint64_t cells_bytes(const Layout *layout, const Cell *cells) {
+  uint64_t bytes = layout->row_bytes;
+  for (unsigned c = 0; layout->text_count && c < layout->column_count; c++)
+    if (layout->columns[c].kind == CELL_TEXT) bytes += cells[c].text.len;
+  return bytes;
+}
+
+// Where the entries of the table's indexes lie in db->entries.
+static Cell *next_entry(Cell *entry, const TreeShape *index) { return entry + index->leaf->column_count; }
+
+// ---- insert -----------------------------------------------------------------------------------
+static Err insert_cells(Plan *plan, const Value *columns, Cell *cells) {
+  for (unsigned c = 0; c < plan->def->column_count; c++) {
+    const ColumnShape *column = &plan->table->columns[c];
+    TRY(cells_from_column(plan->db->shape, column, columns[c], &plan->db->scratch, cells + column->at));
+  }
+  return cells_key_bytes(plan->rows->leaf, cells) > TABLE_KEY_BYTES_MAX ? ERR_LIMIT : ERR_NONE;
+}
+
+static Err insert_entries(Plan *plan, const Cell *cells) {
+  Cell *entry = plan->db->entries;
+  for (unsigned i = 0; i < plan->table->index_count; i++) {
+    uint32_t tree = plan->table->tree + 1 + i;
+    const TreeShape *index = &plan->db->shape->trees[tree];
+    for (unsigned c = 0; c < index->leaf->column_count; c++) entry[c] = cells[index->source[c]];
+    if (cells_key_bytes(index->leaf, entry) > TABLE_KEY_BYTES_MAX) return ERR_LIMIT;
+    TRY(keep_texts(plan, index->leaf, entry));
+    tree_need(index, plan->db->txn.roots[tree], cells_heap_bytes(index->leaf, entry), &plan->need);
+    entry = next_entry(entry, index);
+  }
+  return ERR_NONE;
+}
+
+static Err insert_plan(Plan *plan, const Value *columns, Change *change) {
+  Db *db = plan->db;
+  TreeRoot root = db->txn.roots[plan->table->tree];
+  const Page *page;
+  unsigned slot;
+  TRY(insert_cells(plan, columns, db->cells));
+  if (tree_find_row(plan->rows, root, db->cells, &page, &slot)) return ERR_EXISTS;
+  if (plan->def->rows_max && root.rows >= plan->def->rows_max && !db->txn.applying) return ERR_LIMIT;
+  plan->bytes = cells_bytes(plan->rows->leaf, db->cells);
+  TRY(keep_texts(plan, plan->rows->leaf, db->cells));
+  tree_need(plan->rows, root, cells_heap_bytes(plan->rows->leaf, db->cells), &plan->need);
+  TRY(insert_entries(plan, db->cells));
+  TRY(note_key(plan, db->cells, change));
+  return plan_reserve(plan);
+}
+
+Err txn_insert(Txn *txn, uint16_t table, const Value *columns) {
+  Plan plan = plan_start(txn, table);
+  Change change;
+  Err err = insert_plan(&plan, columns, &change);
+  if (err != ERR_NONE) return plan_fail(&plan, err);
+  plan_done(&plan, change);
+  tree_insert(plan.db, plan.table->tree, plan.db->cells);
+  const Cell *entry = plan.db->entries;
+  for (unsigned i = 0; i < plan.table->index_count; i++) {
+    uint32_t tree = plan.table->tree + 1 + i;
+    tree_insert(plan.db, tree, entry);
+    entry += plan.db->shape->trees[tree].leaf->column_count;
+  }
+  return ERR_NONE;
+}
+
+// ---- delete -----------------------------------------------------------------------------------
+static void entry_key(const Layout *rows, const TreeShape *index, const Page *page, unsigned slot, Cell *out_key) {
+  for (unsigned c = 0; c < index->leaf->key_count; c++) out_key[c] = page_cell(rows, page, index->source[c], slot);
+}
+
+static Err find_plan(Plan *plan, Value key, Cell *cells, const Page **page, unsigned *slot) {
+  TRY(cells_from_key(plan->db->shape, plan->table, key, cells));
+  if (!tree_find_row(plan->rows, plan->db->txn.roots[plan->table->tree], cells, page, slot)) return ERR_NOT_FOUND;
+  for (unsigned c = 0; plan->rows->leaf->key_text_count && c < plan->table->key_cells; c++) TRY(keep_text(plan, plan->rows->leaf, c, &cells[c]));
+  return ERR_NONE;
+}
+
+static Err delete_plan(Plan *plan, Value key, Cell *cells, Change *change, const Page **page, unsigned *slot) {
+  TRY(find_plan(plan, key, cells, page, slot));
+  plan->bytes = plan->rows->leaf->row_bytes;
+  for (unsigned i = 0; i <= plan->table->index_count; i++) {
+    uint32_t tree = plan->table->tree + i;
+    tree_need(&plan->db->shape->trees[tree], plan->db->txn.roots[tree], 0, &plan->need);
+  }
+  TRY(note_key(plan, cells, change));
+  return plan_reserve(plan);
+}
+
+Err txn_delete(Txn *txn, uint16_t table, Value key) {
+  Plan plan = plan_start(txn, table);
+  Change change;
+  Cell cells[LAYOUT_KEY_MAX], old[LAYOUT_KEY_MAX];
+  const Page *page;
+  unsigned slot;
+  Err err = delete_plan(&plan, key, cells, &change, &page, &slot);
+  if (err != ERR_NONE) return plan_fail(&plan, err);
+  plan_done(&plan, change);
+  for (unsigned i = 0; i < plan.table->index_count; i++) {
+    uint32_t tree = plan.table->tree + 1 + i;
+    entry_key(plan.rows->leaf, &plan.db->shape->trees[tree], page, slot, old);
+    tree_delete(plan.db, tree, old);
+  }
+  tree_delete(plan.db, plan.table->tree, cells);
+  return ERR_NONE;
+}
+
+// ---- update -----------------------------------------------------------------------------------
+// The cells that change, in the table's layout: db->columns names them and db->cells holds them.
+typedef struct Update { const Page *page; unsigned slot, count; Cell key[LAYOUT_KEY_MAX]; } Update;
+
+static bool same_as_row(const Layout *layout, const Update *update, unsigned column, Cell cell) {
+  return cell_compare(&layout->columns[column], page_cell(layout, update->page, column, update->slot), cell) == 0;
+}
+
+static Err update_cells(Plan *plan, Update *update, uint16_t count, const uint16_t *columns, const Value *values) {
+  Db *db = plan->db;
+  const Layout *layout = plan->rows->leaf;
+  for (unsigned i = 0; i < count; i++) {
+    assert(columns[i] < plan->def->column_count);
+    const ColumnShape *column = &plan->table->columns[columns[i]];
+    Cell *cells = db->cells + update->count;
+    assert(update->count + column->count <= db->shape->cells_max);
+    TRY(cells_from_column(db->shape, column, values[i], &db->scratch, cells));
+    unsigned kept = 0;
+    for (unsigned c = 0; c < column->count; c++) {
+      unsigned at = column->at + c;
+      if (same_as_row(layout, update, at, cells[c])) continue;
+      if (at < layout->key_count) return ERR_REFUSED;
+      cells[kept] = cells[c];
+      db->columns[update->count + kept++] = (uint16_t)at;
+    }
+    update->count += kept;
+  }
+  return ERR_NONE;
+}
+
+static const Cell *changed_cell(const Db *db, const Update *update, unsigned column) {
+  for (unsigned i = 0; i < update->count; i++)
+    if (db->columns[i] == column) return &db->cells[i];
+  return NULL;
+}
+
+typedef enum Touch { TOUCH_NONE, TOUCH_CARRIED, TOUCH_KEY } Touch;
+
+static Touch index_touch(const Db *db, const Update *update, const TreeShape *index) {
+  Touch touch = TOUCH_NONE;
+  for (unsigned c = 0; c < index->leaf->column_count; c++) {
+    if (!changed_cell(db, update, index->source[c])) continue;
+    if (c < index->leaf->key_count) return TOUCH_KEY;
+    touch = TOUCH_CARRIED;
+  }
+  return touch;
+}
+
+// The whole new entry; only the carried cells that are new need texts of their own when the key stays.
+static Err update_entry(Plan *plan, const Update *update, uint32_t tree, Cell *entry) {
+  const TreeShape *index = &plan->db->shape->trees[tree];
+  Touch touch = index_touch(plan->db, update, index);
+  if (touch == TOUCH_NONE) return ERR_NONE;
+  for (unsigned c = 0; c < index->leaf->column_count; c++) {
+    const Cell *changed = changed_cell(plan->db, update, index->source[c]);
+    entry[c] = changed ? *changed : page_cell(plan->rows->leaf, update->page, index->source[c], update->slot);
+    bool own = touch == TOUCH_KEY || changed;
+    if (own) TRY(keep_text(plan, index->leaf, c, &entry[c]));
+  }
+  if (cells_key_bytes(index->leaf, entry) > TABLE_KEY_BYTES_MAX) return ERR_LIMIT;
+  TreeRoot root = plan->db->txn.roots[tree];
+  tree_need(index, root, cells_heap_bytes(index->leaf, entry), &plan->need);
+  if (touch == TOUCH_KEY) tree_need(index, root, 0, &plan->need);
+  return ERR_NONE;
+}
+
+static Err update_plan(Plan *plan, Update *update, Change *change) {
+  Db *db = plan->db;
+  const Layout *layout = plan->rows->leaf;
+  uint32_t heap = 0;
+  for (unsigned i = 0; i < update->count; i++) {
+    unsigned column = db->columns[i];
+    plan->bytes += layout->columns[column].width;
+    if (layout->columns[column].kind != CELL_TEXT) continue;
+    size_t len = db->cells[i].text.len;
+    plan->bytes += len;
+    if (!cell_overflows(layout, column, len)) heap += (uint32_t)len;
+    TRY(keep_text(plan, layout, column, &db->cells[i]));
+  }
+  tree_need(plan->rows, db->txn.roots[plan->table->tree], heap, &plan->need);
+  Cell *entry = db->entries;
+  for (unsigned i = 0; i < plan->table->index_count; i++) {
+    uint32_t tree = plan->table->tree + 1 + i;
+    TRY(update_entry(plan, update, tree, entry));
+    entry = next_entry(entry, &db->shape->trees[tree]);
+  }
+  TRY(note_key(plan, update->key, change));
+  return plan_reserve(plan);
+}
+
+static void update_index(Plan *plan, const Update *update, uint32_t tree, const Cell *entry) {
+  Db *db = plan->db;
+  const TreeShape *index = &db->shape->trees[tree];
+  Touch touch = index_touch(db, update, index);
+  if (touch == TOUCH_KEY) {
+    Cell old[LAYOUT_KEY_MAX];
+    entry_key(plan->rows->leaf, index, update->page, update->slot, old);
+    tree_delete(db, tree, old);
+    tree_insert(db, tree, entry);
+  } else if (touch == TOUCH_CARRIED) {
+    for (unsigned c = index->leaf->key_count; c < index->leaf->column_count; c++) {
+      uint16_t column = (uint16_t)c;
+      if (changed_cell(db, update, index->source[c])) tree_update(db, tree, entry, 1, &column, &entry[c]);
+    }
+  }
+}
+
+Err txn_update(Txn *txn, uint16_t table, Value key, uint16_t count, const uint16_t *columns, const Value *values) {
+  Plan plan = plan_start(txn, table);
+  Update update;
+  Change change;
+  update.count = 0;
+  Err err = find_plan(&plan, key, update.key, &update.page, &update.slot);
+  if (err == ERR_NONE) err = update_cells(&plan, &update, count, columns, values);
+  if (err == ERR_NONE && update.count == 0) return ERR_NONE;
+  if (err == ERR_NONE) err = update_plan(&plan, &update, &change);
+  if (err != ERR_NONE) return plan_fail(&plan, err);
+  plan_done(&plan, change);
+  const Cell *entry = plan.db->entries;
+  for (unsigned i = 0; i < plan.table->index_count; i++) {
+    uint32_t tree = plan.table->tree + 1 + i;
+    update_index(&plan, &update, tree, entry);
+    entry += plan.db->shape->trees[tree].leaf->column_count;
+  }
+  tree_update(plan.db, plan.table->tree, update.key, update.count, plan.db->columns, plan.db->cells);
+  return ERR_NONE;
+}
