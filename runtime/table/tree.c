@@ -279,8 +279,8 @@ static unsigned split_point(const Edit *edit, unsigned level) {
 
 static void make_room(Edit *edit, unsigned *level, uint32_t rows, uint32_t heap_bytes, const Cell *key);
 
-// Cuts the page at `*level` in two and leaves the path on the half where its slot is. `key`: that of the row to come.
-static void split(Edit *edit, unsigned *level, const Cell *key) {
+// Cuts the page at `*level` in two and leaves the path on the half where its slot is. `rows`: to come; `key`: of that row.
+static void split(Edit *edit, unsigned *level, uint32_t rows, const Cell *key) {
   Path *path = &edit->path;
   if (*level == 0) {
     grow_root(edit);
@@ -306,8 +306,10 @@ static void split(Edit *edit, unsigned *level, const Cell *key) {
   unsigned above_slot = path->slots[parent];
   page_insert(inner, above, above_slot + 1u, cells);
   set_rows(edit, above, above_slot, all_rows - right_rows);
+  // A row that is to come in front of the first of the right half lies below its separator.
+  bool goes_left = page->level == 0 && rows > 0 && !leaf_end ? slot <= at : slot < at;
   if (!leaf_end) replace_page(edit, *level, build_page(edit, layout, page, 0, at, 1, 0));
-  if (slot >= at) {
+  if (!goes_left) {
     path->pages[*level] = right;
     path->slots[*level] = (uint16_t)(slot - at);
     path->slots[parent]++;
@@ -336,7 +338,7 @@ static void make_room(Edit *edit, unsigned *level, uint32_t rows, uint32_t heap_
       replace_page(edit, *level, build_page(edit, layout, page, 0, page->count, rows, heap));
       return;
     }
-    split(edit, level, key);
+    split(edit, level, rows, key);
   }
 }
 
