@@ -13,9 +13,9 @@ enum { DIGITS_MAX = 17 };
 typedef struct Digits { char text[DIGITS_MAX + 1]; int count, exponent; } Digits;  // 0.DDD * 10^exponent
 
 static Digits digits_of(double number, int count) {
-  char text[40];  // D.DDDDe+XXX
+  char text[40];  // D.DDDDe+308
   snprintf(text, sizeof text, "%.*e", count - 1, number);
-  Digits digits = {.count = count, .exponent = atoi(strchr(text, 'e') + 1) + 1};
+  Digits digits = {.count = count, .exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10) + 1};
   digits.text[0] = text[0];
   memcpy(digits.text + 1, text + 2, (size_t)count - 1);  // past the point, whatever the locale has there
   return digits;
@@ -56,7 +56,7 @@ static size_t lay_out(const Digits *d, size_t len, char *out) {
   if (d->exponent > 21 || d->exponent < -5) {
     out[len++] = d->text[0];
     if (d->count > 1) out[len++] = '.', len = put(out, len, d->text + 1, d->count - 1);
-    return len + (size_t)sprintf(out + len, "e%+d", d->exponent - 1);
+    return len + (size_t)snprintf(out + len, FLOAT_TEXT_BYTES - len, "e%+d", d->exponent - 1);
   }
   if (d->exponent <= 0) return put(out, put(out, put(out, len, "0.", 2), ZEROS, -d->exponent), d->text, d->count);
   if (d->exponent >= d->count) return put(out, put(out, len, d->text, d->count), ZEROS, d->exponent - d->count);

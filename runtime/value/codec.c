@@ -46,6 +46,7 @@ static void encode_decimal(Buf *out, __int128 units) {
 
 static void encode_float(Buf *out, double number) {
   uint64_t bits;
+  number += 0.0;  // the one zero that floats have
   memcpy(&bits, &number, sizeof bits);
   buf_add_u64(out, bits);
 }
@@ -133,7 +134,7 @@ static Err decode_float(const Decoder *d, Value *out_value) {
   for (int i = 7; i >= 0; i--) bits = bits << 8 | (uint8_t)d->bytes->ptr[i];
   double number;
   memcpy(&number, &bits, sizeof number);
-  if (!isfinite(number)) return ERR_FORMAT;
+  if (!isfinite(number) || (number == 0 && bits != 0)) return ERR_FORMAT;  // nor is there a -0.0
   *d->bytes = str_part(*d->bytes, 8, d->bytes->len);
   out_value->f = number;
   return ERR_NONE;

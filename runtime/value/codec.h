@@ -10,7 +10,7 @@
 // Owns:   decoded values live in the arena (texts point into `bytes` when `share` is set).
 // Thread: any.
 // Errors: ERR_FORMAT for bytes that do not hold a value of the type (cut, out of range, not UTF-8, a float that is not
-//         finite, a set or map out of order), ERR_MEMORY. Encoding a decimal beyond 64 bits sets out->failed.
+//         finite or is -0.0, a set or map out of order), ERR_MEMORY. Encoding a decimal beyond 64 bits sets out->failed.
 #pragma once
 #include "runtime/base/arena.h"
 #include "runtime/base/buf.h"

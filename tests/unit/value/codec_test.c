@@ -141,6 +141,7 @@ Test(codec, refuses_what_no_value_looks_like) {
   TypeTable types = {.types = TYPES, .count = countof(TYPES)};
   static const struct { TypeId type; const char *bytes; size_t len; } ROWS[] = {
     {0, "\x02", 1}, {1, "\0\0\0\0\0\0\xf0\x7f", 8}, {1, "\1\0\0\0\0\0\xf8\xff", 8},      // infinity, not a number
+    {1, "\0\0\0\0\0\0\0\x80", 8},                                                      // -0.0
     {2, "\x02\xc0\x80", 3}, {2, "\x03\xed\xa0\x80", 4}, {2, "\x05" "ab", 3},                // overlong, a surrogate, cut
     {3, "\x02\x04\x02", 3}, {3, "\x02\x02\x02", 3}, {5, "\x02\x02", 2},                     // out of order, double
   };
