@@ -73,14 +73,13 @@ bool http_list_next(Str *list, Str *out_element);
 
 // ---- Bodies in chunks (RFC 9112, 7.1). Decoding happens in place.
 typedef struct HttpChunks {
-  uint64_t left;            // bytes of the current chunk that are still to come
-  uint32_t trailer_bytes;
-  uint16_t extension_bytes;
+  uint64_t left;                // bytes of the current chunk that are still to come
+  uint32_t consumed, produced;  // by the last call: bytes that belonged to the body, and bytes of body they held
+  uint16_t trailer_bytes, extension_bytes;
   uint8_t digits, state;
 } HttpChunks;
 
 static inline HttpChunks http_chunks_new(void) { return (HttpChunks){0}; }
-// Decodes `len` bytes at `bytes`: the first *out_produced bytes there are then body. HTTP_MORE: all was consumed. HTTP_DONE:
-// the body is whole, *out_consumed bytes belonged to it, what follows stays where it is.
-HttpRead http_chunks_decode(HttpChunks *chunks, char *bytes, size_t len, size_t *out_consumed, size_t *out_produced,
-                            HttpRefusal *out_refusal);
+// Decodes `len` bytes at `bytes`: the first `produced` bytes there are then body. HTTP_MORE: all was consumed. HTTP_DONE: the
+// body is whole, `consumed` bytes belonged to it, what follows stays where it is.
+HttpRead http_chunks_decode(HttpChunks *chunks, char *bytes, uint32_t len, HttpRefusal *out_refusal);

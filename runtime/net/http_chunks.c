@@ -126,12 +126,11 @@ static const char *step(HttpChunks *k, char c) {
   return "unreachable";
 }
 
-HttpRead http_chunks_decode(HttpChunks *k, char *bytes, size_t len, size_t *out_consumed, size_t *out_produced,
-                            HttpRefusal *out_refusal) {
-  size_t at = 0, produced = 0;
+HttpRead http_chunks_decode(HttpChunks *k, char *bytes, uint32_t len, HttpRefusal *out_refusal) {
+  uint32_t at = 0, produced = 0;
   while (at < len && k->state != FINISHED) {
     if (k->state == DATA) {
-      size_t run = k->left < len - at ? (size_t)k->left : len - at;
+      uint32_t run = k->left < len - at ? (uint32_t)k->left : len - at;
       memmove(bytes + produced, bytes + at, run);
       produced += run;
       at += run;
@@ -144,7 +143,7 @@ HttpRead http_chunks_decode(HttpChunks *k, char *bytes, size_t len, size_t *out_
     *out_refusal = (HttpRefusal){400, reason};
     return HTTP_REFUSED;
   }
-  *out_consumed = at;
-  *out_produced = produced;
+  k->consumed = at;
+  k->produced = produced;
   return k->state == FINISHED ? HTTP_DONE : HTTP_MORE;
 }

@@ -14,6 +14,8 @@
 #include "runtime/base/mem.h"
 #include "runtime/net/loop_back.h"
 
+enum { ATTEMPTS_A_ROUND = 128 };
+
 // ---- Making and freeing
 
 static Err open_wake(Loop *loop, ErrText *out_text) {
@@ -197,17 +199,15 @@ void loop_timer_start(Loop *loop, LoopTimer *timer, int64_t due_us) {
 
 // ---- The round
 
-// Only what was queued before: an operation that queues itself again cannot keep the loop from looking at sockets.
+// What is queued, and some of what that queues again (a listener that has more connections to give); not all, so that nothing
+// keeps the loop from looking at its sockets.
 static void attempt_queued(Loop *loop) {
-  LoopOp *last = loop->queue_last, *op = NULL;
-  while (op != last) {
-    op = loop->queue_first;
+  for (unsigned left = ATTEMPTS_A_ROUND; loop->queue_first && left > 0; left--) {
+    LoopOp *op = loop->queue_first;
     loop->queue_first = op->next;
     if (!loop->queue_first) loop->queue_last = NULL;
-    bool is_last = op == last;
     int32_t result = op->kind == LOOP_OP_DEFER ? 0 : loop->back->attempt(loop, op);
     if (result != LOOP_PARKED) loop__complete(loop, op, result);
-    if (is_last) return;  // `op` may be gone now, or queued again
   }
 }
 

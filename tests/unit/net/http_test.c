@@ -233,18 +233,18 @@ static unsigned decode(Str bytes, size_t step, Buf *out, size_t *out_left) {
   HttpChunks chunks = http_chunks_new();
   buf_clear(out);
   for (size_t at = 0; at < bytes.len;) {
-    size_t len = bytes.len - at < step ? bytes.len - at : step, consumed = 0, produced = 0;
+    size_t len = bytes.len - at < step ? bytes.len - at : step;
     char *piece = malloc(len);
     memcpy(piece, bytes.ptr + at, len);
     HttpRefusal refusal = {0, NULL};
-    HttpRead read = http_chunks_decode(&chunks, piece, len, &consumed, &produced, &refusal);
-    if (read != HTTP_REFUSED) buf_add(out, piece, produced);
+    HttpRead read = http_chunks_decode(&chunks, piece, (uint32_t)len, &refusal);
+    if (read != HTTP_REFUSED) buf_add(out, piece, chunks.produced);
     free(piece);
     if (read == HTTP_REFUSED) return refusal.status;
-    at += consumed;
+    at += chunks.consumed;
     *out_left = bytes.len - at;
     if (read == HTTP_DONE) return 0;
-    cr_assert_eq(consumed, len);
+    cr_assert_eq(chunks.consumed, len);
   }
   return 1;
 }
@@ -311,11 +311,10 @@ static bool is_refused(char *bytes, size_t len) {
     len -= request.head_bytes;
     if (request.chunked) {
       HttpChunks chunks = http_chunks_new();
-      size_t consumed = 0, produced;
-      read = http_chunks_decode(&chunks, bytes, len, &consumed, &produced, &refusal);
+      read = http_chunks_decode(&chunks, bytes, (uint32_t)len, &refusal);
       if (read != HTTP_DONE) return read == HTTP_REFUSED;
-      bytes += consumed;
-      len -= consumed;
+      bytes += chunks.consumed;
+      len -= chunks.consumed;
     } else {
       if (request.content_length > len) return false;
       bytes += request.content_length;

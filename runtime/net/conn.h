@@ -1,0 +1,102 @@
+// The connections of a server: requests come out whole, answers go in, in order. This room knows HTTP, nothing of what is
+// asked or answered.
+//
+//            ┌──────────── answered, keep-alive ────────────┐
+//   accept ─▶ READING ── on_request ─▶ HANDLING ── conn_respond ─┘
+//                │                        │   └─ conn_stream_begin ─▶ STREAMING ── conn_stream_end ─▶ ENDING
+//                └─ refused, 4xx ─▶ ENDING ◀─ conn_respond, close         (dies at any point ─▶ on_close)
+//
+// One request of a connection is in hand at a time: those that were sent behind it wait, so answers are in order and a
+// request sees what the one before it did. An answer may be given inside on_request or any time later. A connection that
+// waits for its next request holds no buffer. Sending never blocks: what the socket does not take is kept, at most one
+// answer; a stream keeps at most one event that is being sent and ONE that waits, which a newer one replaces.
+//
+// Owns:   sockets, buffers; a hold on each RefBuf it still has to send.
+// Thread: the loop's.
+// Errors: a client's mistakes are answered here (ConnEvents.write_refusal) and close the connection; when memory runs out
+//         the connection dies.
+// Limits: ConnSettings; those of http.h.
+#pragma once
+#include "runtime/base/buf.h"
+#include "runtime/base/err.h"
+#include "runtime/base/log.h"
+#include "runtime/base/refbuf.h"
+#include "runtime/net/http.h"
+#include "runtime/net/loop.h"
+
+typedef struct Conn Conn;
+typedef struct ConnServer ConnServer;
+
+typedef struct ConnSettings {
+  uint32_t connections_max;    // more wait in the kernel's queue; lowered to the process's descriptors less CONN_DESCRIPTORS_KEPT
+  uint32_t body_bytes_max;     // 413 above it
+  uint32_t head_timeout_ms;    // from the first byte of a request, or from the start of a connection, to its whole head: 408
+  uint32_t body_timeout_ms;    // from its head to its last byte: 408
+  uint32_t idle_timeout_ms;    // between two requests: closed
+  uint32_t send_timeout_ms;    // without CONN_PROGRESS_BYTES taken by the client, or all there is: closed
+  uint32_t stream_beat_ms;     // a stream that sent nothing for so long sends `stream_beat`; 0: never
+  Str stream_beat;             // static
+  const Log *log;              // may be NULL
+} ConnSettings;
+
+enum {
+  CONN_DESCRIPTORS_KEPT = 32,      // of the process's limit, for everything that is not a connection
+  CONN_PROGRESS_BYTES = 4096,
+  CONN_BODY_BYTES_CEILING = 1 << 30,  // body_bytes_max is lowered to it: a body is one run of memory
+  CONN_LISTENERS_MAX = 4,
+  CONN_LINGER_MS = 2000,           // how long a refused client may go on sending before its connection is reset
+  CONN_ACCEPT_PAUSE_MS = 100,      // before trying again when descriptors or memory ran out
+};
+
+// 10,000 connections, 1 MiB, 10 s, 30 s, 75 s, 30 s, 15 s with ": \n\n".
+ConnSettings conn_settings_default(void);
+
+typedef struct ConnEvents {
+  void *ctx;
+  // A whole request. It and its slices are gone when this returns; `conn` stays until answered or on_close.
+  void (*on_request)(void *ctx, Conn *conn, const HttpRequest *request);
+  // The connection died before its request was answered, or while its stream was open. Never called inside a function
+  // of this header; until it comes, calls on the dying connection do nothing. The Conn is gone afterwards.
+  void (*on_close)(void *ctx, Conn *conn);
+  // The body limit of this request, whose head is read; NULL: body_bytes_max for all. Never above body_bytes_max.
+  uint32_t (*body_limit)(void *ctx, const HttpRequest *head);
+  // Writes the body of a refusal and says its type; NULL: the reason as plain text.
+  void (*write_refusal)(void *ctx, const HttpRefusal *refusal, Str *out_content_type, Buf *body);
+} ConnEvents;
+
+Err conn_server_new(Loop *loop, const ConnSettings *settings, const ConnEvents *events, ConnServer **out_server) MUST_USE;
+// Up to CONN_LISTENERS_MAX addresses. `out_address` (may be NULL) gets the address with the port that was given for 0.
+Err conn_server_listen(ConnServer *server, Str address, char out_address[64], ErrText *out_text) MUST_USE;
+// Takes over a connected socket, for tests and connections that come from elsewhere. ERR_MEMORY, ERR_LIMIT: still the caller's.
+Err conn_server_add(ConnServer *server, int fd) MUST_USE;
+// Stops accepting, closes what waits, lets requests in hand be answered, ends streams; what is still open after `grace_ms`
+// is cut. Then `on_stopped`. A second call makes the grace shorter.
+void conn_server_stop(ConnServer *server, uint32_t grace_ms, void (*on_stopped)(void *ctx), void *ctx);
+void conn_server_free(ConnServer *server);  // after on_stopped; or never used
+
+typedef struct ConnStats { uint64_t accepted, requests, refused, timed_out, events_sent, events_replaced; uint32_t open, streams; } ConnStats;
+const ConnStats *conn_server_stats(const ConnServer *server);
+
+typedef struct ConnAnswer {
+  uint16_t status;
+  Str content_type;   // empty: no such line
+  Str headers;        // further lines, each whole with its CR LF (http_write.h)
+  Str body;           // copied as far as needed; not sent to HEAD, nor with 204 and 304
+  RefBuf *shared;     // or a shared body; the connection takes its own hold
+  bool close;         // close the connection after it
+} ConnAnswer;
+
+// Answers the request in hand. Date, Content-Length and Connection are written here.
+void conn_respond(Conn *conn, const ConnAnswer *answer);
+
+// Begins an answer without end: status, content_type and headers are sent, events follow. False when the request was a HEAD
+// (then it is answered) or the connection is dying.
+bool conn_stream_begin(Conn *conn, const ConnAnswer *answer);
+// Sends `event`, or lets it wait when the one before is not out yet; one that waited is dropped. Takes its own hold.
+void conn_stream_send(Conn *conn, RefBuf *event);
+// Sends what waits and the end of the stream, then closes; on_close comes as for every stream.
+void conn_stream_end(Conn *conn);
+
+void conn_set_user(Conn *conn, void *user);  // what the room above keeps about the request in hand or the stream
+void *conn_user(const Conn *conn);
+void conn_peer_text(const Conn *conn, char out_text[64]);
