@@ -10,6 +10,7 @@
 // runs it on the same registers) and when the slice of fuel is used up.
 #include <assert.h>
 
+#include "runtime/query/query_host.h"
 #include "runtime/query/query_internal.h"
 
 typedef enum Event { EVENT_FORWARD, EVENT_BACK, EVENT_BLOCK_RAN, EVENT_EXHAUSTED, EVENT_AGAIN } Event;

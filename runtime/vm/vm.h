@@ -50,8 +50,10 @@ typedef struct VmHost {
   HostResult (*column_set)(Exec *exec, uint16_t table, Value key, uint16_t column, Value value);
   HostResult (*insert)(Exec *exec, uint16_t table, const Value *columns, Value *out_key);
   HostResult (*delete_row)(Exec *exec, uint16_t table, Value key);
-  // One query per (frame, plan). `*slot` is NULL at first and belongs to the query room; it lives in exec's arena.
-  // `registers` are the frame's and may have moved since the last call (the stack grows), so each call brings them.
+  // A function is on the stack once at most (calls are acyclic), so a query belongs to (Exec, function, plan). `*slot` is NULL
+  // the first time and belongs to the query room; later openings find there what it left (an earlier run that has ended
+  // or was closed) and may use its memory again. It lives in exec's arena. `registers` are the frame's; they do not move while
+  // the query is open, yet each step brings them.
   HostResult (*query_open)(Exec *exec, const Function *function, uint16_t plan, void **slot);
   QueryStep (*query_next)(Exec *exec, void *slot, Value *registers);  // charges its own fuel; QUERY_FAILED: exec->fault is filled
   void (*query_close)(Exec *exec, void *slot);
@@ -77,6 +79,8 @@ typedef struct VmCall {
 } VmCall;
 
 typedef struct Frame Frame;
+typedef struct VmStack VmStack;
+enum { VM_CATCHES_MAX = 16 };  // CATCHes inside each other
 struct Exec {
   const Module *module;
   const VmHost *host;
@@ -90,13 +94,17 @@ struct Exec {
   Rejection rejection;
   VmFault fault;
   Frame *frame;              // the innermost; private to the machine from here on
-  struct VmStack *stack;
+  VmStack *stack;
+  int64_t fuel_granted;      // of the slice, when it began
   uint64_t random_state[4];
 };
 
-// Prepares a call of function `index` with its `param_count` arguments (copied shallowly). ERR_MEMORY only.
+// An Exec for calls of one module. ERR_MEMORY only.
 MUST_USE Err vm_start(Exec *exec, const Module *module, const VmHost *host, void *host_context, const VmLimits *limits);
+// Prepares a call of function `function` with its `param_count` arguments (copied shallowly; they must live until the call
+// ends). ERR_MEMORY: also when its stack alone is beyond the call's memory_bytes.
 MUST_USE Err vm_call(Exec *exec, uint16_t function, const VmCall *call, const Value *args);
+// Goes on for about `fuel_slice` (at least one instruction). Not again after VM_DONE, VM_REJECTED or VM_FAULT.
 VmStatus vm_run(Exec *exec, uint64_t fuel_slice);
 // After this the Exec can take another vm_call; results are gone.
 void vm_reset(Exec *exec);
