@@ -282,3 +282,33 @@ VmStatus runner_check_end(Runner *runner, TxnMark mark, const VmCall *call, AppO
   outcome_unavailable(outcome, err_words(err));
   return VM_FAULT;
 }
+
+// ---- the first state ------------------------------------------------------------------------------------
+
+static VmStatus fill_state_value(Runner *runner, uint16_t column, const VmCall *call, AppOutcome *outcome, Arena *arena) {
+  uint16_t function = runner->module->table_meta[SCHEMA_STATE_TABLE].columns[column].default_function;
+  if (function == NO_FUNCTION) return VM_DONE;
+  Exec *exec;
+  VmStatus status = runner_run(runner, RUN_INNER, function, call, NULL, &exec);
+  if (status != VM_DONE) return outcome_from(runner, status, exec, outcome, arena);
+  Value key = {.i = 0};
+  Err err = txn_update(runner->context.query.txn, SCHEMA_STATE_TABLE, key, 1, &column, &exec->result);
+  if (err == ERR_NONE) return VM_DONE;
+  outcome_unavailable(outcome, err_words(err));
+  return VM_FAULT;
+}
+
+VmStatus runner_start_state(Runner *runner, const VmCall *call, AppOutcome *outcome, Arena *arena) {
+  const Module *module = runner->module;
+  TxnMark mark = txn_mark(runner->context.query.txn);
+  for (uint16_t column = 1; column < module->schema.tables[SCHEMA_STATE_TABLE].column_count; column++) {
+    VmStatus status = fill_state_value(runner, column, call, outcome, arena);
+    if (status != VM_DONE) return status;
+  }
+  if (module->start_function != NO_FUNCTION) {
+    Exec *exec;
+    VmStatus status = runner_run(runner, RUN_MAIN, module->start_function, call, NULL, &exec);
+    if (status != VM_DONE) return outcome_from(runner, status, exec, outcome, arena);
+  }
+  return runner_check_end(runner, mark, call, outcome, arena);
+}

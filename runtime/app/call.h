@@ -47,6 +47,9 @@ VmStatus runner_call_entry(Runner *runner, const EntryDef *entry, const VmCall *
 // What must hold at the end of an input, for the rows touched since `mark`: limits, checks, unique rules.
 VmStatus runner_check_end(Runner *runner, TxnMark mark, const VmCall *call, AppOutcome *outcome, Arena *arena);
 
+// The first state of an app: the defaults of its state values, then its `start`, then the checks.
+VmStatus runner_start_state(Runner *runner, const VmCall *call, AppOutcome *outcome, Arena *arena);
+
 // ---- outcomes -----------------------------------------------------------------------------------
 void outcome_done(AppOutcome *outcome, const Module *module, TypeId type, Value value, Arena *arena);
 void outcome_rejected(AppOutcome *outcome, const Module *module, const Rejection *rejection, Arena *arena);

@@ -1,0 +1,386 @@
+// The app and its owner. The one rule that shapes it: nothing that rests on unsaved state gets out. While commit k is being
+// synced the owner applies the inputs that come in to an open batch; only when k is durable are its answers released,
+// its state published to views, and the open batch committed as k + 1.
+//
+//   waiting ──apply──► applied (open batch) ──store_commit──► saving ──durable──► answered
+//
+// Rejections and faults changed nothing, but they read state that may not be saved yet, so they wait in the batch too.
+#include "runtime/app/app.h"
+
+#include <assert.h>
+
+#include "runtime/app/app_internal.h"
+#include "runtime/base/mem.h"
+#include "runtime/base/rng.h"
+#include "runtime/module/format.h"
+#include "runtime/value/codec.h"
+
+// ---- modules ----------------------------------------------------------------------------------------
+
+Err app_module_new(Str bytes, AppModule **out_module, ErrText *out_text) {
+  AppModule *made = mem_alloc_zero(1, sizeof *made);
+  if (!made) return err_say(ERR_MEMORY, out_text, "no memory for a module");
+  arena_init(&made->arena, 0);
+  made->holders = 1;
+  Err err = module_read(bytes, &made->arena, &made->module, out_text);
+  if (err == ERR_NONE) made->bytes = arena_copy(&made->arena, bytes);
+  if (err == ERR_NONE && !made->bytes.ptr) err = err_say(ERR_MEMORY, out_text, "no memory for a module");
+  if (err != ERR_NONE) app_module_drop(made);
+  else *out_module = made;
+  return err;
+}
+
+const Module *app_module(const App *app) { return app->module->module; }
+const Module *app_module_get(const AppModule *held) { return held->module; }
+
+AppModule *app_module_hold(App *app) {
+  app->module->holders++;
+  return app->module;
+}
+
+void app_module_drop(AppModule *held) {
+  if (!held || --held->holders > 0) return;
+  arena_free(&held->arena);
+  mem_free(held);
+}
+
+// ---- queues -----------------------------------------------------------------------------------------
+
+static void queue_init(InputQueue *queue) { *queue = (InputQueue){.last = &queue->first}; }
+
+static void queue_put(InputQueue *queue, AppInput *input) {
+  input->next = NULL;
+  *queue->last = input;
+  queue->last = &input->next;
+  queue->count++;
+}
+
+static AppInput *queue_take(InputQueue *queue) {
+  AppInput *input = queue->first;
+  if (!input) return NULL;
+  queue->first = input->next;
+  if (!queue->first) queue->last = &queue->first;
+  queue->count--;
+  return input;
+}
+
+static void queue_move(InputQueue *from, InputQueue *to) {
+  assert(to->count == 0);
+  queue_init(to);
+  for (AppInput *input; (input = queue_take(from));) queue_put(to, input);
+}
+
+static void answer_all(InputQueue *queue, const char *unavailable) {
+  for (AppInput *input; (input = queue_take(queue));) {
+    if (unavailable) outcome_unavailable(&input->outcome, unavailable);
+    input->answered(input);
+  }
+}
+
+// ---- opening ----------------------------------------------------------------------------------------
+
+int64_t app__now(App *app) {
+  int64_t now = clock_wall_us(app->clock);
+  if (now > app->last_now_us) app->last_now_us = now;
+  return app->last_now_us;
+}
+
+static void store_synced(void *context, uint64_t number, Err err) {
+  App *app = context;
+  (void)number;
+  (void)err;
+  if (app->options.wake) app->options.wake(app->options.context);
+}
+
+static VmLimits limits_of(uint64_t fuel, uint64_t fuel_default, uint64_t memory) {
+  return (VmLimits){fuel ? fuel : fuel_default, memory ? memory : APP_CALL_MEMORY};
+}
+
+static Err app_new(const AppOptions *options, App **out_app, ErrText *out_text) {
+  App *app = mem_alloc_zero(1, sizeof *app);
+  if (app) app->records = mem_alloc_zero(APP_BATCH_INPUTS_MAX, sizeof *app->records);
+  if (!app || !app->records) {
+    mem_free(app);
+    return err_say(ERR_MEMORY, out_text, "no memory for an app");
+  }
+  app->options = *options;
+  app->clock = options->clock ? options->clock : clock_system();
+  arena_init(&app->batch_arena, 0);
+  queue_init(&app->waiting);
+  queue_init(&app->applied);
+  queue_init(&app->saving);
+  const AppLimits *limits = &options->limits;
+  VmLimits input = limits_of(limits->input_fuel, APP_INPUT_FUEL, limits->memory_bytes);
+  VmLimits view = limits_of(limits->view_fuel, APP_VIEW_FUEL, limits->memory_bytes);
+  runner_init(&app->owner, &input, options->log);
+  runner_init(&app->viewer, &view, options->log);
+  *out_app = app;
+  return ERR_NONE;
+}
+
+static void app_free(App *app) {
+  runner_free(&app->owner);
+  runner_free(&app->viewer);
+  arena_free(&app->batch_arena);
+  app_module_drop(app->module);
+  mem_free(app->records);
+  mem_free(app);
+}
+
+static Err open_store(App *app, ErrText *out_text) {
+  const AppLimits *limits = &app->options.limits;
+  StoreOptions options = {.files = app->options.files, .dir = app->options.dir, .sync_inline = app->options.sync_inline,
+                          .bytes_max = limits->state_bytes ? limits->state_bytes : APP_STATE_BYTES, .synced = store_synced, .context = app};
+  TRY(store_open(&options, &app->store, out_text));
+  app->last_now_us = store_info(app->store)->now_us;
+  return ERR_NONE;
+}
+
+// The module asked for, or the one saved with the data.
+static Err open_module(App *app, Str bytes, AppModule **out_module, ErrText *out_text) {
+  if (bytes.len) return app_module_new(bytes, out_module, out_text);
+  const StoreInfo *info = store_info(app->store);
+  if (info->is_new) return err_say(ERR_NOT_FOUND, out_text, "there is no module with this data yet; name one");
+  Arena arena;
+  arena_init(&arena, 0);
+  Str saved;
+  Err err = store_load_module(app->store, info->module_hash, &arena, &saved, out_text);
+  if (err == ERR_NONE) err = app_module_new(saved, out_module, out_text);
+  arena_free(&arena);
+  return err;
+}
+
+// Makes the state as of the last seal the one that views see.
+static void publish(App *app) {
+  Snapshot *snapshot = db_snapshot_take(store_db(app->store));
+  if (!snapshot) return;  // no memory: views go on with the state before, the next commit tries again
+  if (app->published) snapshot_release(app->published);
+  app->published = snapshot;
+  app->published_commit = snapshot_number(snapshot);
+}
+
+static Err fit_module(App *app, AppModule *module, ErrText *out_text) {
+  Err err = app__fit_state(app, module, out_text);
+  if (err != ERR_NONE) return err;
+  app_module_drop(app->module);
+  app->module = module;
+  module->holders++;
+  if (store_info(app->store)->number > 0) return ERR_NONE;
+  return app__start_state(app, out_text);
+}
+
+static Err app_begin(App *app, Str module_bytes, ErrText *out_text) {
+  TRY(open_store(app, out_text));
+  AppModule *module = NULL;
+  Err err = open_module(app, module_bytes, &module, out_text);
+  if (err == ERR_NONE) err = fit_module(app, module, out_text);
+  app_module_drop(module);
+  if (err != ERR_NONE) return err;
+  publish(app);
+  return app->published ? ERR_NONE : err_say(ERR_MEMORY, out_text, "no memory for the first snapshot");
+}
+
+static void close_store(App *app, Err *err, ErrText *out_text) {
+  if (app->published) snapshot_release(app->published);
+  app->published = NULL;
+  if (!app->store) return;
+  Err closed = store_close(app->store, *err == ERR_NONE ? out_text : NULL);
+  if (*err == ERR_NONE) *err = closed;
+  app->store = NULL;
+}
+
+Err app_open(const AppOptions *options, Str module_bytes, App **out_app, ErrText *out_text) {
+  App *app;
+  TRY(app_new(options, &app, out_text));
+  Err err = app_begin(app, module_bytes, out_text);
+  if (err == ERR_NONE) {
+    *out_app = app;
+    return ERR_NONE;
+  }
+  close_store(app, &err, out_text);
+  app_free(app);
+  return err;
+}
+
+Err app_close(App *app, ErrText *out_text) {
+  while (app->saving.count || app->applied.count) {
+    store_wait(app->store);
+    app_turn(app);
+    if (app->stopped) break;
+  }
+  answer_all(&app->waiting, "the app is closing");
+  Err err = ERR_NONE;
+  close_store(app, &err, out_text);
+  app_free(app);
+  return err;
+}
+
+// ---- applying ---------------------------------------------------------------------------------------
+
+Err app_submit(App *app, AppInput *input) {
+  if (app->waiting.count >= APP_QUEUE_MAX) return ERR_LIMIT;
+  queue_put(&app->waiting, input);
+  return ERR_NONE;
+}
+
+// What the log keeps of an input: which parameters came, then each of them by its type.
+static Str encode_args(App *app, const EntryDef *entry, const AppInput *input) {
+  Buf bytes;
+  buf_init(&bytes, 0);
+  varint_write(&bytes, input->given);
+  for (uint16_t i = 0; i < entry->param_count; i++) {
+    if (input->given >> i & 1) value_encode(&app_module(app)->schema.types, entry->params[i].type, input->args[i], &bytes);
+  }
+  Str copy = bytes.failed ? (Str){0} : arena_copy(&app->batch_arena, buf_str(&bytes));
+  buf_free(&bytes);
+  return copy;
+}
+
+static void record_input(App *app, const EntryDef *entry, const AppInput *input, const VmCall *call) {
+  assert(app->record_count < APP_BATCH_INPUTS_MAX);
+  app->records[app->record_count++] = (StoreInput){
+      .name = entry->name, .caller = arena_copy(&app->batch_arena, input->caller.subject), .now_us = call->now_us, .seed = call->seed,
+      .args = encode_args(app, entry, input), .status = (uint8_t)input->outcome.kind};
+  app->batch_changes = true;
+}
+
+static void apply_input(App *app, AppInput *input) {
+  const Module *module = app_module(app);
+  const EntryDef *entry = &module->entries[input->entry];
+  Txn *txn = db_txn(store_db(app->store));
+  TxnMark mark = txn_mark(txn);
+  VmCall call = {.now_us = app__now(app), .seed = rng_secret_u64(), .caller = input->caller.subject, .given = input->given};
+  runner_use(&app->owner, module, txn_reader(txn), txn);
+  app->owner.context.caller = input->caller;
+  VmStatus status = runner_call_entry(&app->owner, entry, &call, input->args, &input->outcome, input->arena);
+  if (status == VM_DONE) status = runner_check_end(&app->owner, mark, &call, &input->outcome, input->arena);
+  if (status == VM_DONE) outcome_done(&input->outcome, module, entry->result, app->owner.main.result, input->arena);
+  if (status == VM_DONE && input->outcome.kind == APP_DONE) record_input(app, entry, input, &call);
+  else txn_undo(txn, mark);
+}
+
+static void apply_waiting(App *app) {
+  while (app->waiting.count && app->applied.count < APP_BATCH_INPUTS_MAX) {
+    AppInput *input = queue_take(&app->waiting);
+    apply_input(app, input);
+    queue_put(&app->applied, input);
+  }
+}
+
+// ---- saving -----------------------------------------------------------------------------------------
+
+static void forget_batch(App *app) {
+  app->record_count = 0;
+  app->batch_changes = false;
+  arena_reset(&app->batch_arena);
+}
+
+// The store has failed: what is being saved may or may not be there after a restart, and nothing more is taken.
+static void stop_inputs(App *app) {
+  if (!app->stopped) {
+    ErrText why;
+    Err err = store_error(app->store, &why);
+    log_say(app->options.log, LOG_ERROR, STR_FMT ": inputs are stopped: %s", STR_ARG(app_module(app)->name), err ? why.text : "the store is closed");
+  }
+  app->stopped = true;
+  txn_undo(db_txn(store_db(app->store)), (TxnMark){0});
+  forget_batch(app);
+  answer_all(&app->saving, "the data could not be saved; after a restart this input may or may not be there");
+  answer_all(&app->applied, "the data cannot be saved; nothing was changed");
+  answer_all(&app->waiting, "the data cannot be saved; nothing was changed");
+}
+
+// Nothing in the batch was saved or changed: there is no room. Later ones may find some.
+static void undo_batch(App *app, const char *why) {
+  txn_undo(db_txn(store_db(app->store)), (TxnMark){0});
+  forget_batch(app);
+  log_say(app->options.log, LOG_WARN, STR_FMT ": %s", STR_ARG(app_module(app)->name), why);
+  answer_all(&app->applied, "there is no space to save this; nothing was changed");
+}
+
+static void set_commit(InputQueue *queue, uint64_t commit) {
+  for (AppInput *input = queue->first; input; input = input->next) {
+    if (input->outcome.kind != APP_UNAVAILABLE) input->outcome.commit = commit;
+  }
+}
+
+// Hands the open batch to the store, if it is free. A batch that changed nothing only waits for what it has read.
+static void save_batch(App *app) {
+  if (!app->applied.count || app->saving.count || store_busy(app->store)) return;
+  if (!app->batch_changes) {
+    set_commit(&app->applied, app->published_commit);
+    answer_all(&app->applied, NULL);
+    forget_batch(app);
+    return;
+  }
+  uint64_t number;
+  ErrText why;
+  Err err = store_commit(app->store, app->records, app->record_count, &number, &why);
+  if (err == ERR_AGAIN) return;
+  if (err == ERR_CLOSED) { stop_inputs(app); return; }
+  if (err != ERR_NONE) { undo_batch(app, why.text); return; }
+  set_commit(&app->applied, number);
+  queue_move(&app->applied, &app->saving);
+  app->saving_commit = number;
+  forget_batch(app);
+}
+
+// The one exit: answers of a commit leave here and only once it is durable.
+static void release_saved(App *app) {
+  if (!app->saving.count) return;
+  if (store_durable_number(app->store) < app->saving_commit) return;
+  publish(app);
+  assert(app->saving_commit <= store_durable_number(app->store));
+  uint64_t commit = app->saving_commit;
+  answer_all(&app->saving, NULL);
+  if (app->options.published) app->options.published(app->options.context, commit);
+}
+
+void app_turn(App *app) {
+  release_saved(app);
+  if (app->stopped || store_error(app->store, NULL) != ERR_NONE) {
+    stop_inputs(app);
+    return;
+  }
+  apply_waiting(app);
+  save_batch(app);
+  release_saved(app);  // a store that syncs inline is done already
+}
+
+bool app_is_busy(const App *app) { return app->waiting.count || app->applied.count || app->saving.count; }
+
+// ---- swapping ---------------------------------------------------------------------------------------
+
+static void drain(App *app) {
+  while (app_is_busy(app) && !app->stopped) {
+    store_wait(app->store);
+    app_turn(app);
+  }
+}
+
+Err app_swap(App *app, Str module_bytes, ErrText *out_text) {
+  AppModule *module;
+  TRY(app_module_new(module_bytes, &module, out_text));
+  drain(app);
+  Err err = app->stopped ? err_say(ERR_CLOSED, out_text, "the app's data cannot be saved; restart the host") : fit_module(app, module, out_text);
+  app_module_drop(module);
+  if (err == ERR_NONE) publish(app);
+  return err;
+}
+
+// ---- views ------------------------------------------------------------------------------------------
+
+void app_view(App *app, AppView *view) {
+  const Module *module = app_module(app);
+  const EntryDef *entry = &module->entries[view->entry];
+  VmCall call = {.now_us = app__now(app), .caller = view->caller.subject, .given = view->given};
+  runner_use(&app->viewer, module, snapshot_reader(app->published), NULL);
+  app->viewer.context.caller = view->caller;
+  VmStatus status = runner_call_entry(&app->viewer, entry, &call, view->args, &view->outcome, view->arena);
+  if (status == VM_DONE) outcome_done(&view->outcome, module, entry->result, app->viewer.main.result, view->arena);
+  view->outcome.commit = app->published_commit;
+}
+
+uint64_t app_commit(const App *app) { return app->published_commit; }
+Err app_error(const App *app, ErrText *out_text) { return store_error(app->store, out_text); }
+const StoreInfo *app_store_info(const App *app) { return store_info(app->store); }

@@ -1,0 +1,39 @@
+// Inside the app room: the App itself.
+//
+// Owns:   see app.h.
+// Thread: the owner's.
+// Errors: see app.h.
+#pragma once
+#include "runtime/app/call.h"
+
+struct AppModule { Arena arena; Module *module; Str bytes; uint32_t holders; };
+
+// Reads and verifies a module into a holder of its own, held once.
+MUST_USE Err app_module_new(Str bytes, AppModule **out_module, ErrText *out_text);
+
+// Inputs in the order in which they came.
+typedef struct InputQueue { AppInput *first, **last; uint32_t count; } InputQueue;
+
+struct App {
+  AppOptions options;
+  const Clock *clock;
+  AppModule *module;
+  Store *store;
+  Snapshot *published;       // what views read: the last durable state
+  uint64_t published_commit;
+  InputQueue waiting, applied, saving;  // not yet run; run in the open batch; in the commit that is being synced
+  uint64_t saving_commit;
+  StoreInput *records;       // of the open batch, APP_BATCH_INPUTS_MAX
+  uint32_t record_count;
+  Arena batch_arena;         // their arguments
+  bool batch_changes;        // the open batch changed something
+  bool stopped;              // the store failed: reads only
+  Runner owner, viewer;
+  int64_t last_now_us;       // no input has an earlier time
+};
+
+// The part of app_open and app_swap that makes the stored state fit the module. ERR_REFUSED: out_text says each reason.
+MUST_USE Err app__fit_state(App *app, const AppModule *module, ErrText *out_text);
+// First state of a new store, committed and synced.
+MUST_USE Err app__start_state(App *app, ErrText *out_text);
+int64_t app__now(App *app);
