@@ -1,0 +1,162 @@
+// From a path to what answers it. The rules that keep other people's pages out stand here: a browser on this machine may
+// be shown a page from anywhere, and such a page must not be able to post to the app (RFC 6454's Origin, and the content type
+// that a plain form cannot send).
+#include "runtime/base/mem.h"
+#include "runtime/serve/describe.h"
+#include "runtime/serve/serve_internal.h"
+
+AppCaller serve__caller(void) { return (AppCaller){.may_read = true, .may_write = true}; }
+
+static RefBuf *described(const Module *module, void (*describe)(const Module *, Buf *)) {
+  Buf bytes;
+  buf_init(&bytes, 0);
+  describe(module, &bytes);
+  RefBuf *made = bytes.failed ? NULL : refbuf_copy(buf_str(&bytes));
+  buf_free(&bytes);
+  return made;
+}
+
+static Err describe_module(Serve *serve) {
+  RefBuf *description = described(app_module(serve->app), describe_app), *page = described(app_module(serve->app), describe_page);
+  if (!description || !page) {
+    refbuf_drop(description);
+    refbuf_drop(page);
+    return ERR_MEMORY;
+  }
+  refbuf_drop(serve->description);
+  refbuf_drop(serve->page);
+  serve->description = description;
+  serve->page = page;
+  return ERR_NONE;
+}
+
+Err serve_new(Loop *loop, App *app, const Log *log, Serve **out_serve) {
+  Serve *serve = mem_alloc_zero(1, sizeof *serve);
+  if (!serve) return ERR_MEMORY;
+  *serve = (Serve){.loop = loop, .app = app, .log = log};
+  serve__push_init(serve);
+  Err err = describe_module(serve);
+  if (err != ERR_NONE) serve_free(serve);
+  else *out_serve = serve;
+  return err;
+}
+
+void serve_free(Serve *serve) {
+  serve__push_free(serve);
+  for (Pending *pending; (pending = serve->idle);) {
+    serve->idle = pending->next;
+    arena_free(&pending->arena);
+    mem_free(pending);
+  }
+  refbuf_drop(serve->description);
+  refbuf_drop(serve->page);
+  mem_free(serve);
+}
+
+void serve_swapped(Serve *serve) {
+  serve->generation++;
+  if (describe_module(serve) != ERR_NONE) log_say(serve->log, LOG_WARN, "no memory to describe the new module");
+  serve_published(serve);
+}
+
+bool serve_wants_turn(const Serve *serve) { return serve->wants_turn; }
+void serve_turned(Serve *serve) { serve->wants_turn = false; }
+
+void serve_closed(Conn *conn) {
+  Held *held = conn_user(conn);
+  if (!held) return;
+  if (held->is_stream) serve__stream_closed(held);
+  else serve__input_closed((Pending *)held);
+}
+
+// ---- who may knock ----------------------------------------------------------------------------------
+
+// The host part of "host:port".
+static Str without_port(Str host) {
+  if (host.len && host.ptr[0] == '[') {
+    const char *end = memchr(host.ptr, ']', host.len);
+    return end ? (Str){host.ptr, (size_t)(end - host.ptr) + 1} : host;
+  }
+  const char *colon = memchr(host.ptr, ':', host.len);
+  return colon ? (Str){host.ptr, (size_t)(colon - host.ptr)} : host;
+}
+
+// A page of another site carries its own Origin; the app's own page carries the Host's.
+static bool is_foreign(const HttpRequest *request) {
+  Str origin;
+  if (!http_field(request, STR("origin"), &origin)) return false;
+  for (size_t i = 0; i + 2 < origin.len; i++) {
+    if (memcmp(origin.ptr + i, "://", 3) == 0) return !http_name_equal(str_part(origin, i + 3, origin.len), request->host);
+  }
+  return true;  // "null": a page from nowhere
+}
+
+// A name that somebody else's DNS leads here must not pass for this machine.
+static bool is_known_host(const HttpRequest *request) {
+  Str host = without_port(request->host);
+  static const char *const KNOWN[] = {"", "localhost", "127.0.0.1", "[::1]"};
+  for (size_t i = 0; i < countof(KNOWN); i++) {
+    if (http_name_equal(host, str_from(KNOWN[i]))) return true;
+  }
+  // Any other address in numbers was meant by who typed it: rebinding needs a name.
+  for (size_t i = 0; i < host.len; i++) {
+    char c = host.ptr[i];
+    if (!((c >= '0' && c <= '9') || c == '.' || c == ':' || c == '[' || c == ']' || (c >= 'a' && c <= 'f'))) return false;
+  }
+  return host.ptr[0] == '[' || memchr(host.ptr, '.', host.len);
+}
+
+// ---- routes -----------------------------------------------------------------------------------------
+
+static void answer_shared(Conn *conn, RefBuf *body, const char *type) {
+  Str headers = STR("Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\n");
+  conn_respond(conn, &(ConnAnswer){.status = 200, .content_type = str_from(type), .headers = headers, .shared = body});
+}
+
+static bool is_read(const HttpRequest *request) { return request->method == HTTP_GET || request->method == HTTP_HEAD; }
+
+// 405 with what is allowed; OPTIONS is told too.
+static void answer_method(Conn *conn, const HttpRequest *request, const char *allowed) {
+  Buf headers;
+  buf_init(&headers, 0);
+  http_add_field(&headers, STR("Allow"), str_from(allowed));
+  if (request->method == HTTP_OPTIONS) {
+    conn_respond(conn, &(ConnAnswer){.status = 204, .headers = buf_str(&headers)});
+  } else {
+    serve__problem_with(conn, 405, "method", "views are read with GET, inputs sent with POST", buf_str(&headers));
+  }
+  buf_free(&headers);
+}
+
+static void route_named(Serve *serve, Conn *conn, const HttpRequest *request, Str kind, Str name) {
+  if (str_is(kind, "views")) {
+    if (is_read(request)) serve__view(serve, conn, request, name);
+    else answer_method(conn, request, "GET, HEAD, OPTIONS");
+  } else if (str_is(kind, "inputs")) {
+    if (request->method != HTTP_POST) answer_method(conn, request, "POST, OPTIONS");
+    else if (is_foreign(request)) serve_problem(conn, 403, "foreign_origin", "a page of another site may not send inputs to this app");
+    else serve__input(serve, conn, request, name);
+  } else {
+    serve_problem(conn, 404, "not_found", "there is nothing at this path; see GET /app");
+  }
+}
+
+void serve_request(Serve *serve, Conn *conn, const HttpRequest *request, Str path) {
+  conn_set_user(conn, NULL);
+  if (!is_known_host(request)) {
+    serve_problem(conn, 403, "unknown_host", "this host does not answer to that name; use localhost or the address");
+    return;
+  }
+  Str first = {0}, second = {0}, third;
+  http_path_next(&path, &first);
+  bool has_second = http_path_next(&path, &second);
+  if (has_second && second.len && !http_path_next(&path, &third)) {
+    route_named(serve, conn, request, first, second);
+  } else if (!has_second && (first.len == 0 || str_is(first, "app"))) {
+    if (!is_read(request)) answer_method(conn, request, "GET, HEAD, OPTIONS");
+    else if (first.len) answer_shared(conn, serve->description, "application/json");
+    else answer_shared(conn, serve->page, "text/html; charset=utf-8");
+  } else {
+    serve_problem(conn, 404, "not_found", "there is nothing at this path; see GET /app");
+  }
+}
