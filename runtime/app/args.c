@@ -55,6 +55,23 @@ bool limits_check(const Module *module, TypeId type, Limits limits, Value value,
 
 // ---- parameters -----------------------------------------------------------------------------------
 
+// One reading of arguments: what is read into, and which parameters (bits) were met, and which had a problem.
+typedef struct Reading {
+  const Module *module;
+  const EntryDef *entry;
+  ValueProblems *problems;
+  Args *args;
+  uint64_t seen, bad;
+} Reading;
+
+static const TypeTable *types_of(const Reading *reading) { return &reading->module->schema.types; }
+
+// The type inside an optional.
+static TypeId opened(const Reading *reading, TypeId type) {
+  const TypeTable *types = types_of(reading);
+  return type_kind(types, type) == TYPE_OPTIONAL ? types->types[type].of : type;
+}
+
 static int find_param(const EntryDef *entry, Str name) {
   for (uint16_t i = 0; i < entry->param_count; i++) {
     if (str_equal(entry->params[i].name, name)) return i;
@@ -62,56 +79,64 @@ static int find_param(const EntryDef *entry, Str name) {
   return -1;
 }
 
-static bool may_be_left_out(const Module *module, const ParamDef *param) {
-  return param->default_function != NO_FUNCTION || type_kind(&module->schema.types, param->type) == TYPE_OPTIONAL;
+static bool may_be_left_out(const Reading *reading, const ParamDef *param) {
+  return param->default_function != NO_FUNCTION || type_kind(types_of(reading), param->type) == TYPE_OPTIONAL;
+}
+
+static Err begin(Reading *reading) {
+  *reading->args = (Args){.values = ARENA_ARRAY(reading->problems->arena, Value, reading->entry->param_count + 1)};
+  return reading->args->values ? ERR_NONE : ERR_MEMORY;
 }
 
 // What every way of sending ends with: limits of what was given, and what is missing.
-static Err finish(const Module *module, const EntryDef *entry, ValueProblems *problems, const Args *args, uint64_t bad) {
-  for (uint16_t i = 0; i < entry->param_count; i++) {
-    const ParamDef *param = &entry->params[i];
-    if (bad >> i & 1) continue;
-    if (args->given >> i & 1) limits_check(module, param->type, param->limits, args->values[i], param->name, problems);
-    else if (!may_be_left_out(module, param)) value_problem_add(problems, param->name, "is missing");
+static Err finish(Reading *reading) {
+  for (uint16_t i = 0; i < reading->entry->param_count; i++) {
+    const ParamDef *param = &reading->entry->params[i];
+    bool given = reading->args->given >> i & 1;
+    if (reading->bad >> i & 1) continue;
+    if (given) limits_check(reading->module, param->type, param->limits, reading->args->values[i], param->name, reading->problems);
+    else if (!may_be_left_out(reading, param)) value_problem_add(reading->problems, param->name, "is missing");
   }
-  return problems->count ? ERR_FORMAT : ERR_NONE;
+  return reading->problems->count ? ERR_FORMAT : ERR_NONE;
 }
 
-static Err begin(const EntryDef *entry, ValueProblems *problems, Args *args) {
-  *args = (Args){.values = ARENA_ARRAY(problems->arena, Value, entry->param_count + 1)};
-  return args->values ? ERR_NONE : ERR_MEMORY;
+static void add_unknown(const Reading *reading, Str name) {
+  value_problem_add(reading->problems, name, "is no parameter of `" STR_FMT "`", STR_ARG(reading->entry->name));
 }
 
-// One member of the object; its key was just read. `seen` has the parameters met so far, `bad` those with a problem.
-static Err read_member(const Module *module, const EntryDef *entry, JsonReader *reader, ValueProblems *problems, Args *args, uint64_t *seen, uint64_t *bad) {
-  Str name;
-  TRY(json_text(reader, problems->arena, &name));
-  int index = find_param(entry, name);
-  if (index < 0) {
-    value_problem_add(problems, name, "is no parameter of `" STR_FMT "`", STR_ARG(entry->name));
-    return json_skip(reader, NULL);
-  }
-  const ParamDef *param = &entry->params[index];
-  uint64_t bit = (uint64_t)1 << index;
-  if (*seen & bit) {
-    value_problem_add(problems, name, "is there twice");
-    *bad |= bit;
-    return json_skip(reader, NULL);
-  }
-  *seen |= bit;
+static void add_twice(Reading *reading, int index) {
+  value_problem_add(reading->problems, reading->entry->params[index].name, "is there twice");
+  reading->bad |= (uint64_t)1 << index;
+}
+
+// ---- JSON -------------------------------------------------------------------------------------------
+
+static Err read_value(Reading *reading, JsonReader *reader, int index) {
+  const ParamDef *param = &reading->entry->params[index];
+  uint16_t before = reading->problems->count;
   JsonReader ahead = *reader;
-  bool optional = type_kind(&module->schema.types, param->type) == TYPE_OPTIONAL;
-  if (json_next(&ahead) == JSON_NULL && (optional || may_be_left_out(module, param))) {
+  if (json_next(&ahead) == JSON_NULL && may_be_left_out(reading, param)) {
     *reader = ahead;
     return ERR_NONE;
   }
-  uint16_t before = problems->count;
-  Err err = value_read_json(&module->schema.types, param->type, reader, param->name, problems, &args->values[index]);
-  if (err == ERR_FORMAT && reader->event == JSON_ERROR) return err;
+  Err err = value_read_json(types_of(reading), param->type, reader, param->name, reading->problems, &reading->args->values[index]);
+  if (reader->event == JSON_ERROR) return ERR_FORMAT;
   if (err != ERR_NONE && err != ERR_FORMAT) return err;
-  if (problems->count > before || err != ERR_NONE) *bad |= bit;
-  else args->given |= bit;
+  if (reading->problems->count > before || err != ERR_NONE) reading->bad |= (uint64_t)1 << index;
+  else reading->args->given |= (uint64_t)1 << index;
   return ERR_NONE;
+}
+
+// One member of the object; its key was just read.
+static Err read_member(Reading *reading, JsonReader *reader) {
+  Str name;
+  TRY(json_text(reader, reading->problems->arena, &name));
+  int index = find_param(reading->entry, name);
+  if (index < 0) add_unknown(reading, name);
+  else if (reading->seen >> index & 1) add_twice(reading, index);
+  if (index < 0 || reading->seen >> index & 1) return json_skip(reader, NULL);
+  reading->seen |= (uint64_t)1 << index;
+  return read_value(reading, reader, index);
 }
 
 static Err broken(const JsonReader *reader, ValueProblems *problems) {
@@ -123,8 +148,8 @@ static Err broken(const JsonReader *reader, ValueProblems *problems) {
 }
 
 Err args_read_json(const Module *module, const EntryDef *entry, Str body, ValueProblems *problems, Args *out_args) {
-  TRY(begin(entry, problems, out_args));
-  uint64_t seen = 0, bad = 0;
+  Reading reading = {.module = module, .entry = entry, .problems = problems, .args = out_args};
+  TRY(begin(&reading));
   JsonReader reader;
   json_open(&reader, body);
   JsonEvent event = json_next(&reader);
@@ -134,67 +159,64 @@ Err args_read_json(const Module *module, const EntryDef *entry, Str body, ValueP
     return ERR_FORMAT;
   }
   while (json_next(&reader) == JSON_KEY) {
-    Err err = read_member(module, entry, &reader, problems, out_args, &seen, &bad);
+    Err err = read_member(&reading, &reader);
     if (reader.event == JSON_ERROR) return broken(&reader, problems);
     if (err != ERR_NONE) return err;
   }
   if (reader.event == JSON_OBJECT_END) json_next(&reader);
   if (reader.event != JSON_END) return broken(&reader, problems);
-  return finish(module, entry, problems, out_args, bad);
+  return finish(&reading);
 }
 
 // ---- query strings ----------------------------------------------------------------------------------
 
-// The items of a list parameter: all pairs with its name, or one that is a JSON array.
-static Err read_items(const Module *module, const ParamDef *param, const ArgPair *pairs, uint32_t count, ValueProblems *problems, Value *out) {
-  const TypeTable *types = &module->schema.types;
-  TypeId type = type_kind(types, param->type) == TYPE_OPTIONAL ? types->types[param->type].of : param->type;
-  TypeId item = types->types[type].of;
-  List *list = arena_alloc(problems->arena, sizeof(List) + sizeof(Value) * count);
+typedef struct Pairs { const ArgPair *items; uint32_t count; } Pairs;
+
+// The items of a list parameter: all pairs with its name.
+static Err read_items(Reading *reading, const ParamDef *param, Pairs pairs, Value *out) {
+  TypeId type = opened(reading, param->type);
+  TypeId item = types_of(reading)->types[type].of;
+  List *list = arena_alloc(reading->problems->arena, sizeof(List) + sizeof(Value) * pairs.count);
   if (!list) return ERR_MEMORY;
-  *list = (List){.cap = count};
-  for (uint32_t i = 0; i < count; i++) {
-    if (!str_equal(pairs[i].name, param->name)) continue;
-    TRY(value_read_text(types, item, pairs[i].value, param->name, problems, &list->items[list->count++]));
+  *list = (List){.cap = pairs.count};
+  for (uint32_t i = 0; i < pairs.count; i++) {
+    if (!str_equal(pairs.items[i].name, param->name)) continue;
+    TRY(value_read_text(types_of(reading), item, pairs.items[i].value, param->name, reading->problems, &list->items[list->count++]));
   }
   *out = (Value){.list = list};
-  if (type != param->type) *out = value_some(types, param->type, *out);
+  if (type != param->type) *out = value_some(types_of(reading), param->type, *out);
   return ERR_NONE;
 }
 
-static Err read_pair(const Module *module, const EntryDef *entry, int index, const ArgPair *pairs, uint32_t count, uint32_t at, ValueProblems *problems, Value *out) {
-  const ParamDef *param = &entry->params[index];
-  const TypeTable *types = &module->schema.types;
-  TypeId type = type_kind(types, param->type) == TYPE_OPTIONAL ? types->types[param->type].of : param->type;
-  bool is_json = pairs[at].value.len && pairs[at].value.ptr[0] == '[';
-  if (type_kind(types, type) == TYPE_LIST && !is_json) return read_items(module, param, pairs, count, problems, out);
-  return value_read_text(types, param->type, pairs[at].value, param->name, problems, out);
+static bool is_list(const Reading *reading, int index) {
+  return type_kind(types_of(reading), opened(reading, reading->entry->params[index].type)) == TYPE_LIST;
 }
 
-Err args_read_pairs(const Module *module, const EntryDef *entry, const ArgPair *pairs, uint32_t count, ValueProblems *problems, Args *out_args) {
-  TRY(begin(entry, problems, out_args));
-  uint64_t seen = 0, bad = 0;
+static Err read_pair(Reading *reading, int index, Pairs pairs, const ArgPair *pair) {
+  const ParamDef *param = &reading->entry->params[index];
+  Value *out = &reading->args->values[index];
+  bool is_json = pair->value.len && pair->value.ptr[0] == '[';
+  Err err = is_list(reading, index) && !is_json ? read_items(reading, param, pairs, out)
+                                                : value_read_text(types_of(reading), param->type, pair->value, param->name, reading->problems, out);
+  if (err == ERR_NONE) reading->args->given |= (uint64_t)1 << index;
+  if (err == ERR_FORMAT) reading->bad |= (uint64_t)1 << index;
+  return err == ERR_FORMAT ? ERR_NONE : err;
+}
+
+Err args_read_pairs(const Module *module, const EntryDef *entry, const ArgPair *items, uint32_t count, ValueProblems *problems, Args *out_args) {
+  Reading reading = {.module = module, .entry = entry, .problems = problems, .args = out_args};
+  Pairs pairs = {items, count};
+  TRY(begin(&reading));
   for (uint32_t i = 0; i < count; i++) {
-    int index = find_param(entry, pairs[i].name);
+    int index = find_param(entry, items[i].name);
     if (index < 0) {
-      value_problem_add(problems, pairs[i].name, "is no parameter of `" STR_FMT "`", STR_ARG(entry->name));
-      continue;
+      add_unknown(&reading, items[i].name);
+    } else if (reading.seen >> index & 1) {
+      if (!is_list(&reading, index)) add_twice(&reading, index);  // a list's items were all read with the first
+    } else {
+      reading.seen |= (uint64_t)1 << index;
+      TRY(read_pair(&reading, index, pairs, &items[i]));
     }
-    uint64_t bit = (uint64_t)1 << index;
-    const TypeTable *types = &module->schema.types;
-    TypeId type = entry->params[index].type;
-    if (type_kind(types, type) == TYPE_OPTIONAL) type = types->types[type].of;
-    if (seen & bit) {
-      if (type_kind(types, type) == TYPE_LIST) continue;  // repetition: read with the first
-      value_problem_add(problems, pairs[i].name, "is there twice");
-      bad |= bit;
-      continue;
-    }
-    seen |= bit;
-    Err err = read_pair(module, entry, index, pairs, count, i, problems, &out_args->values[index]);
-    if (err != ERR_NONE && err != ERR_FORMAT) return err;
-    if (err == ERR_NONE) out_args->given |= bit;
-    else bad |= bit;
   }
-  return finish(module, entry, problems, out_args, bad);
+  return finish(&reading);
 }
