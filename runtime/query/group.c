@@ -26,6 +26,7 @@ struct Groups {
   uint32_t count, cap, given;
   Value *keys;                 // key_count a group
   Accumulator *accumulators;   // aggregate_count a group
+  struct IntIndex *by_int;     // groups by a key that is a number; NULL until rows come at once
   uint32_t *order;
 };
 
@@ -159,6 +160,126 @@ bool groups__add(Exec *exec, Groups *groups, const Value *registers) {
   }
   return true;
 }
+
+// ---- rows at once -----------------------------------------------------------------------------------
+
+// Numbers to groups, open addressing; a group's number is kept plus one.
+typedef struct IntIndex { uint32_t slots, count; int64_t *keys; uint32_t *groups; } IntIndex;
+enum { FIRST_INT_SLOTS = 64 };
+
+static bool is_number(const Function *function, const TypeTable *types, uint16_t reg) {
+  TypeKind kind = type_kind(types, function->registers[reg]);
+  return kind == TYPE_DECIMAL || (kind != TYPE_OPTIONAL && type_repr(types, function->registers[reg]) == REPR_I64);
+}
+
+bool groups__take_rows(const Function *function, const TypeTable *types, const Stage *stage) {
+  if (stage->kind != STAGE_AGGREGATE && !(stage->kind == STAGE_GROUP && stage->key_count == 1)) return false;
+  if (stage->key_count == 1 && !is_number(function, types, stage->keys[0])) return false;
+  for (uint16_t i = 0; i < stage->aggregate_count; i++) {
+    uint8_t kind = stage->aggregates[i].kind;
+    if (kind == AGGREGATE_LIST || kind == AGGREGATE_DISTINCT) return false;
+    if (stage->aggregates[i].from != NO_REGISTER && !is_number(function, types, stage->aggregates[i].from)) return false;
+  }
+  return true;
+}
+
+static Value number_value(const TypeTable *types, TypeId type, int64_t number) {
+  return type_kind(types, type) == TYPE_DECIMAL ? (Value){.dec = number} : (Value){.i = number};
+}
+
+static int64_t number_at(const RowNumbers *numbers, uint16_t row) { return numbers->values ? numbers->values[row] : numbers->one; }
+
+static uint32_t *int_slot(const IntIndex *index, int64_t key) {
+  uint32_t mask = index->slots - 1, at = (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & mask;
+  while (index->groups[at] && index->keys[at] != key) at = (at + 1) & mask;
+  index->keys[at] = key;
+  return &index->groups[at];
+}
+
+static bool grow_ints(Exec *exec, IntIndex *index) {
+  IntIndex more = {.slots = index->slots ? index->slots * 2 : FIRST_INT_SLOTS, .count = index->count};
+  more.keys = ARENA_ARRAY(&exec->arena, int64_t, more.slots);
+  more.groups = ARENA_ARRAY(&exec->arena, uint32_t, more.slots);
+  if (!more.keys || !more.groups) return false;
+  for (uint32_t i = 0; i < index->slots; i++) {
+    if (index->groups[i]) *int_slot(&more, index->keys[i]) = index->groups[i];
+  }
+  *index = more;
+  return true;
+}
+
+// Which group a row belongs to; the first of its kind makes it, by way of the register like any other frame.
+static bool group_of_number(Exec *exec, Groups *groups, int64_t key, Value *registers, uint32_t *out_group) {
+  const Stage *stage = groups->stage;
+  IntIndex *index = groups->by_int;
+  if (!index) index = groups->by_int = ARENA_NEW(&exec->arena, IntIndex);
+  if (!index || (index->count * 2 >= index->slots && !grow_ints(exec, index))) return false;
+  uint32_t *slot = int_slot(index, key);
+  if (!*slot) {
+    registers[stage->keys[0]] = number_value(exec__types(exec), groups->function->registers[stage->keys[0]], key);
+    if (!find_group(exec, groups, registers, out_group)) return false;
+    *slot = *out_group + 1;
+    index->count++;
+  }
+  *out_group = *slot - 1;
+  return true;
+}
+
+static bool take_number(Exec *exec, Accumulator *acc, const Aggregate *aggregate, TypeId type, int64_t number) {
+  switch (aggregate->kind) {
+    case AGGREGATE_SUM: case AGGREGATE_AVG: acc->count++; acc->sum += number; return true;  // 2^64 rows of 2^63 fit 128 bits
+    case AGGREGATE_COUNT: acc->count++; return true;
+    default: return take_value(exec, acc, aggregate, type, number_value(exec__types(exec), type, number));
+  }
+}
+
+static bool add_row(Exec *exec, Groups *groups, const RowSet *rows, uint16_t row, uint32_t group) {
+  const Stage *stage = groups->stage;
+  Accumulator *acc = &groups->accumulators[(size_t)group * stage->aggregate_count];
+  for (uint16_t i = 0; i < stage->aggregate_count; i++, acc++) {
+    const Aggregate *aggregate = &stage->aggregates[i];
+    if (aggregate->from == NO_REGISTER) { acc->count++; continue; }
+    if (!take_number(exec, acc, aggregate, groups->function->registers[aggregate->from], number_at(&rows->aggregates[i], row))) return false;
+  }
+  return true;
+}
+
+// The commonest by far: counting and summing all rows into the one group.
+static bool add_column(Exec *exec, Groups *groups, const RowSet *rows, uint16_t index) {
+  const Aggregate *aggregate = &groups->stage->aggregates[index];
+  const RowNumbers *numbers = &rows->aggregates[index];
+  Accumulator *acc = &groups->accumulators[index];
+  bool sums = aggregate->kind == AGGREGATE_SUM || aggregate->kind == AGGREGATE_AVG;
+  if (aggregate->from == NO_REGISTER || aggregate->kind == AGGREGATE_COUNT) { acc->count += rows->count; return true; }
+  for (uint32_t i = 0; sums && i < rows->count; i++) acc->sum += number_at(numbers, rows->selected[i]);
+  if (sums) { acc->count += rows->count; return true; }
+  TypeId type = groups->function->registers[aggregate->from];
+  for (uint32_t i = 0; i < rows->count; i++) {
+    if (!take_number(exec, acc, aggregate, type, number_at(numbers, rows->selected[i]))) return false;
+  }
+  return true;
+}
+
+bool groups__add_rows(Exec *exec, Groups *groups, const RowSet *rows, Value *registers) {
+  const Stage *stage = groups->stage;
+  uint32_t group = 0;
+  if (rows->count == 0) return true;
+  if (stage->kind == STAGE_AGGREGATE) {
+    if (!groups->count && !find_group(exec, groups, registers, &group)) return out_of_memory(exec);
+    for (uint16_t i = 0; i < stage->aggregate_count; i++) {
+      if (!add_column(exec, groups, rows, i)) return false;
+    }
+    return true;
+  }
+  for (uint32_t i = 0; i < rows->count; i++) {
+    uint16_t row = rows->selected[i];
+    if (!group_of_number(exec, groups, number_at(&rows->key, row), registers, &group)) return out_of_memory(exec);
+    if (!add_row(exec, groups, rows, row, group)) return false;
+  }
+  return true;
+}
+
+// ---- giving out -------------------------------------------------------------------------------------
 
 typedef struct OrderContext { const TypeTable *types; const Groups *groups; } OrderContext;
 

@@ -11,7 +11,7 @@
 #include <assert.h>
 
 #include "runtime/query/query_host.h"
-#include "runtime/query/query_internal.h"
+#include "runtime/query/scan.h"
 
 typedef enum Event { EVENT_FORWARD, EVENT_BACK, EVENT_BLOCK_RAN, EVENT_EXHAUSTED, EVENT_AGAIN } Event;
 typedef enum Move { MOVE_FORWARD, MOVE_BACK, MOVE_BLOCK, MOVE_DONE, MOVE_AGAIN, MOVE_FAILED } Move;  // DONE: this stage gives nothing more
@@ -23,6 +23,8 @@ typedef struct StageState {
   Cursor *cursor;
   Range range;
   Value *equal;          // the range's own copies
+  VectorScan *vectors;   // SCAN: how it runs over whole leaves, or NULL
+  bool looked;           // whether it can was looked at
   Gather *gather;
   Groups *groups;
 } StageState;
@@ -30,6 +32,7 @@ typedef struct StageState {
 typedef struct Query {
   const Function *function;
   const Plan *plan;
+  uint16_t plan_index;
   uint16_t at;
   Event event;           // what reaches stage `at` next
   bool given;            // a frame was given; the next step goes back from the end
@@ -60,7 +63,7 @@ HostResult query__open(Exec *exec, const Function *function, uint16_t plan_index
   size_t states_size = sizeof(StageState) * plan->stage_count;
   if (!query) query = arena_alloc(&exec->arena, sizeof *query + states_size);
   if (!query) return vm_fault(exec, FAULT_BUDGET, "no memory for a query");
-  *query = (Query){.function = function, .plan = plan, .event = EVENT_FORWARD};
+  *query = (Query){.function = function, .plan = plan, .plan_index = plan_index, .event = EVENT_FORWARD};
   memset(query->states, 0, states_size);
   *slot = query;
   return HOST_OK;
@@ -88,23 +91,54 @@ static bool fill_range(Exec *exec, const Stage *stage, StageState *state, const 
   return true;
 }
 
-static Move scan_advance(Exec *exec, const Function *function, const Stage *stage, StageState *state, Value *registers) {
-  if (!vm_charge(exec, ROW_FUEL)) { vm_fault(exec, FAULT_BUDGET, "too many rows visited"); return MOVE_FAILED; }
-  if (!cursor_next(state->cursor)) return MOVE_BACK;
-  if (stage->to == NO_REGISTER) return MOVE_FORWARD;
-  Value *key = &registers[stage->to];
-  if (cursor_key(state->cursor, &exec->arena, key) != ERR_NONE) { vm_fault(exec, FAULT_BUDGET, "no memory for a key"); return MOVE_FAILED; }
-  return value__settle(exec, function->registers[stage->to], key) == HOST_OK ? MOVE_FORWARD : MOVE_FAILED;
+static Move out_of_memory(Exec *exec, const char *for_what) {
+  vm_fault(exec, FAULT_BUDGET, for_what);
+  return MOVE_FAILED;
 }
 
-static Move scan_step(Exec *exec, const Function *function, const Stage *stage, StageState *state, Value *registers, Event event) {
-  if (event == EVENT_FORWARD && stage->block != NO_BLOCK) return MOVE_BLOCK;
-  if (event == EVENT_FORWARD || event == EVENT_BLOCK_RAN) {
-    const Reader *reader = exec__context(exec)->reader;
-    bool opened = fill_range(exec, stage, state, registers) && cursor_open(reader, &state->range, &exec->arena, &state->cursor) == ERR_NONE;
-    if (!opened) { vm_fault(exec, FAULT_BUDGET, "no memory to read a table"); return MOVE_FAILED; }
+// The next row over vectors. Rows that a fused GROUP or AGGREGATE has taken do not come out.
+static Move vector_advance(Exec *exec, Query *query, StageState *state, Value *registers) {
+  uint8_t fused = scan__fused(state->vectors);
+  Groups **groups = fused ? &query->states[query->at + fused].groups : NULL;
+  if (groups && !*groups) *groups = groups__new(exec, query->function, &query->plan->stages[query->at + fused]);
+  if (groups && !*groups) return out_of_memory(exec, "no memory to group");
+  switch (scan__next(exec, state->vectors, groups ? *groups : NULL, registers)) {
+    case SCAN_ROW: return MOVE_FORWARD;
+    case SCAN_END: return MOVE_BACK;
+    case SCAN_AGAIN: return MOVE_AGAIN;
+    case SCAN_FAILED: return MOVE_FAILED;
   }
-  return scan_advance(exec, function, stage, state, registers);
+  return MOVE_FAILED;
+}
+
+static Move scan_advance(Exec *exec, Query *query, const Stage *stage, StageState *state, Value *registers) {
+  if (!vm_charge(exec, ROW_FUEL)) return out_of_memory(exec, "too many rows visited");
+  if (state->vectors) {
+    Move move = vector_advance(exec, query, state, registers);
+    if (move != MOVE_FORWARD) return move;
+  } else if (!cursor_next(state->cursor)) {
+    return MOVE_BACK;
+  }
+  if (stage->to == NO_REGISTER) return MOVE_FORWARD;
+  Value *key = &registers[stage->to];
+  if (cursor_key(state->cursor, &exec->arena, key) != ERR_NONE) return out_of_memory(exec, "no memory for a key");
+  return value__settle(exec, query->function->registers[stage->to], key) == HOST_OK ? MOVE_FORWARD : MOVE_FAILED;
+}
+
+static bool open_scan(Exec *exec, Query *query, const Stage *stage, StageState *state, const Value *registers) {
+  if (!fill_range(exec, stage, state, registers)) return false;
+  if (cursor_open(exec__context(exec)->reader, &state->range, &exec->arena, &state->cursor) != ERR_NONE) return false;
+  if (!state->looked) state->vectors = scan__prepare(exec, query->function, query->plan_index, (uint8_t)query->at);
+  state->looked = true;
+  if (state->vectors) scan__start(state->vectors, state->cursor);
+  return true;
+}
+
+static Move scan_step(Exec *exec, Query *query, const Stage *stage, StageState *state, Value *registers) {
+  if (query->event == EVENT_FORWARD && stage->block != NO_BLOCK) return MOVE_BLOCK;
+  bool opens = query->event == EVENT_FORWARD || query->event == EVENT_BLOCK_RAN;
+  if (opens && !open_scan(exec, query, stage, state, registers)) return out_of_memory(exec, "no memory to read a table");
+  return scan_advance(exec, query, stage, state, registers);
 }
 
 static Move list_step(Exec *exec, const Stage *stage, StageState *state, Value *registers, Event event) {
@@ -115,7 +149,7 @@ static Move list_step(Exec *exec, const Stage *stage, StageState *state, Value *
     state->left = state->list ? state->list->count : 0;
   }
   if (state->at >= state->left) return MOVE_BACK;
-  if (!vm_charge(exec, 1)) { vm_fault(exec, FAULT_BUDGET, "too many items visited"); return MOVE_FAILED; }
+  if (!vm_charge(exec, 1)) return out_of_memory(exec, "too many items visited");
   registers[stage->to] = state->list->items[state->at++];
   return MOVE_FORWARD;
 }
@@ -129,7 +163,7 @@ static Move numbers_step(Exec *exec, const Stage *stage, StageState *state, Valu
     state->ready = state->at <= state->left;
   }
   if (!state->ready) return MOVE_BACK;
-  if (!vm_charge(exec, 1)) { vm_fault(exec, FAULT_BUDGET, "too many numbers visited"); return MOVE_FAILED; }
+  if (!vm_charge(exec, 1)) return out_of_memory(exec, "too many numbers visited");
   registers[stage->to].i = state->at;
   if (state->at == state->left) state->ready = false;  // the last one; its successor might not be an int
   else state->at++;
@@ -139,15 +173,26 @@ static Move numbers_step(Exec *exec, const Stage *stage, StageState *state, Valu
 static Move count_step(Exec *exec, const Stage *stage, StageState *state, Value *registers, Event event) {
   if (event == EVENT_BACK) return MOVE_BACK;
   if (event == EVENT_FORWARD && stage->block != NO_BLOCK) return MOVE_BLOCK;
-  if (!fill_range(exec, stage, state, registers)) { vm_fault(exec, FAULT_BUDGET, "no memory for a range"); return MOVE_FAILED; }
+  if (!fill_range(exec, stage, state, registers)) return out_of_memory(exec, "no memory for a range");
   registers[stage->to].i = (int64_t)range_count(exec__context(exec)->reader, &state->range);
   return MOVE_FORWARD;
 }
 
 // ---- stages that pass frames on -----------------------------------------------------------------
 
-static Move filter_step(const Stage *stage, const Value *registers, Event event) {
+// Whether the scan before has already tested its row with this filter.
+static bool is_done(const Query *query) {
+  for (uint16_t back = 1; back <= SCAN_FILTERS_MAX && back <= query->at; back++) {
+    const StageState *scan = &query->states[query->at - back];
+    if (query->plan->stages[query->at - back].kind == STAGE_SCAN) return scan->vectors && scan__filters_done(scan->vectors) >= back;
+  }
+  return false;
+}
+
+static Move filter_step(const Query *query, const Stage *stage, const Value *registers) {
+  Event event = query->event;
   if (event == EVENT_BACK) return MOVE_BACK;
+  if (event == EVENT_FORWARD && stage->kind == STAGE_FILTER && is_done(query)) return MOVE_FORWARD;
   if (event == EVENT_FORWARD && stage->block != NO_BLOCK) return MOVE_BLOCK;
   return stage->kind == STAGE_EVAL || registers[stage->from].i ? MOVE_FORWARD : MOVE_BACK;
 }
@@ -173,7 +218,7 @@ static Move order_give(const Stage *stage, StageState *state, Value *registers) 
 
 static Move order_step(Exec *exec, const Function *function, const Stage *stage, StageState *state, Value *registers, Event event) {
   if (!state->gather) state->gather = gather__new(exec, stage);
-  if (!state->gather) { vm_fault(exec, FAULT_BUDGET, "no memory to sort"); return MOVE_FAILED; }
+  if (!state->gather) return out_of_memory(exec, "no memory to sort");
   if (event == EVENT_BACK) return order_give(stage, state, registers);
   if (event == EVENT_EXHAUSTED || event == EVENT_AGAIN) {
     GatherState sorted = gather__sort(exec, state->gather, function, stage);
@@ -187,7 +232,7 @@ static Move order_step(Exec *exec, const Function *function, const Stage *stage,
 
 static Move group_step(Exec *exec, const Function *function, const Stage *stage, StageState *state, Value *registers, Event event) {
   if (!state->groups) state->groups = groups__new(exec, function, stage);
-  if (!state->groups) { vm_fault(exec, FAULT_BUDGET, "no memory to group"); return MOVE_FAILED; }
+  if (!state->groups) return out_of_memory(exec, "no memory to group");
   if (event == EVENT_FORWARD && stage->block != NO_BLOCK) return MOVE_BLOCK;
   if (event == EVENT_FORWARD || event == EVENT_BLOCK_RAN) return groups__add(exec, state->groups, registers) ? MOVE_BACK : MOVE_FAILED;
   if (event == EVENT_EXHAUSTED) {
@@ -208,11 +253,11 @@ static Move stage_step(Exec *exec, Query *query, Value *registers) {
   const Stage *stage = &query->plan->stages[query->at];
   StageState *state = &query->states[query->at];
   switch ((StageKind)stage->kind) {
-    case STAGE_SCAN: return scan_step(exec, query->function, stage, state, registers, query->event);
+    case STAGE_SCAN: return scan_step(exec, query, stage, state, registers);
     case STAGE_LIST: return list_step(exec, stage, state, registers, query->event);
     case STAGE_NUMBERS: return numbers_step(exec, stage, state, registers, query->event);
     case STAGE_COUNT: return count_step(exec, stage, state, registers, query->event);
-    case STAGE_FILTER: case STAGE_EVAL: return filter_step(stage, registers, query->event);
+    case STAGE_FILTER: case STAGE_EVAL: return filter_step(query, stage, registers);
     case STAGE_SKIP: case STAGE_TAKE: return limit_step(stage, state, registers, query->event);
     case STAGE_ORDER: return order_step(exec, query->function, stage, state, registers, query->event);
     case STAGE_GROUP: case STAGE_AGGREGATE: return group_step(exec, query->function, stage, state, registers, query->event);

@@ -39,6 +39,13 @@ bool groups__finish(Exec *exec, Groups *groups);
 // 1: registers are filled; 0: there is no more; -1: fault.
 int groups__next(Exec *exec, Groups *groups, Value *registers);
 
+// Rows at once: numbers by row (NULL: `one` for all), of the key (GROUP by one) and of each aggregate; `selected` rows count.
+typedef struct RowNumbers { const int64_t *values; int64_t one; } RowNumbers;
+typedef struct RowSet { const uint16_t *selected; uint32_t count; RowNumbers key; RowNumbers aggregates[PLAN_AGGREGATES_MAX]; } RowSet;
+// Whether all its keys and aggregates can be had from numbers.
+bool groups__take_rows(const Function *function, const TypeTable *types, const Stage *stage);
+bool groups__add_rows(Exec *exec, Groups *groups, const RowSet *rows, Value *registers);
+
 // ---- bag.c: a set of encoded values --------------------------------------------------------------
 // Numbers values 0, 1, 2 … by first time; equal values (of one run of types) get the same number.
 typedef struct Bag { uint32_t count, slots; uint32_t *table; Str *keys; uint32_t cap; } Bag;                                  // all zeros at first

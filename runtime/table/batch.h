@@ -9,7 +9,7 @@
 typedef enum BatchKind { BATCH_I64, BATCH_F64, BATCH_U8, BATCH_U16, BATCH_UUID, BATCH_TEXT } BatchKind;  // decimals: I64, unscaled; bool, plain enum: U8 or U16
 
 typedef struct LeafBatch {
-  const Cursor *cursor;
+  Cursor *cursor;
   const void *page;
   uint32_t first, count;  // slots of the leaf
   bool backward;          // the range goes backward: rows are to be taken from the last to the first
@@ -30,3 +30,6 @@ bool cursor_batch(Cursor *cursor, LeafBatch *out_batch);
 // index): read such rows with cursor_next and cursor_column.
 bool batch_column(const LeafBatch *batch, uint16_t column, BatchColumn *out_column);
 Str batch_text(const LeafBatch *batch, const BatchColumn *column, uint32_t row);  // row: from 0 to count
+// Lets the cursor stand on a row of its last batch, so that cursor_key and cursor_column read that one. Before the next
+// batch it must stand on the batch's last row (in its direction) again, where cursor_batch has left it.
+void batch_stand(const LeafBatch *batch, uint32_t row);

@@ -275,7 +275,14 @@ bool cursor_batch(Cursor *cursor, LeafBatch *out_batch) {
   return true;
 }
 
-// Adds what lies in front of the value (its presence) and says how the value itself lies.
+void batch_stand(const LeafBatch *batch, uint32_t row) {
+  Cursor *cursor = batch->cursor;
+  assert(row < batch->count && cursor_page(cursor) == batch->page);
+  cursor->path.slots[cursor->path.height - 1] = (uint16_t)(batch->first + row);
+  keep_place(cursor);
+}
+
+// How the value itself lies.
 static BatchKind batch_kind(const LayoutColumn *column) {
   switch ((CellKind)column->kind) {
     case CELL_I64: return BATCH_I64;
