@@ -9,6 +9,11 @@
 
 enum { FIRST_SLOTS = 16 };
 
+void bag__reset(Bag *bag) {
+  if (bag->slots) memset(bag->table, 0, sizeof *bag->table * bag->slots);
+  bag->count = 0;
+}
+
 Buf *bag__begin(Exec *exec) {
   Buf *scratch = &exec__context(exec)->scratch;
   buf_clear(scratch);

@@ -14,6 +14,11 @@ Gather *gather__new(Exec *exec, const Stage *stage) {
   return gather;
 }
 
+void gather__reset(Gather *gather) {
+  gather->count = gather->given = 0;
+  gather->sorting = false;
+}
+
 static bool grow(Exec *exec, Gather *gather) {
   uint64_t cap = gather->cap ? gather->cap * 2 : FIRST_FRAMES;
   if (cap > QUERY_ROWS_MAX && gather->cap >= QUERY_ROWS_MAX) return false;
@@ -56,16 +61,21 @@ static void merge_pair(Exec *exec, Gather *g, const Function *function, const St
 }
 
 static bool begin_sort(Exec *exec, Gather *gather) {
-  gather->order = arena_alloc(&exec->arena, sizeof(uint32_t) * (gather->count + 1));
-  gather->spare = arena_alloc(&exec->arena, sizeof(uint32_t) * (gather->count + 1));
-  if (!gather->order || !gather->spare) return false;
+  if (gather->order_cap < gather->count || !gather->order) {
+    gather->order = arena_alloc(&exec->arena, sizeof(uint32_t) * (gather->cap + 1));
+    gather->spare = arena_alloc(&exec->arena, sizeof(uint32_t) * (gather->cap + 1));
+    if (!gather->order || !gather->spare) return false;
+    gather->order_cap = gather->cap;
+  }
   for (uint64_t i = 0; i < gather->count; i++) gather->order[i] = (uint32_t)i;
   gather->run = 1;
+  gather->pair = 0;
+  gather->sorting = true;
   return true;
 }
 
 GatherState gather__sort(Exec *exec, Gather *gather, const Function *function, const Stage *stage) {
-  if (!gather->order && !begin_sort(exec, gather)) {
+  if (!gather->sorting && !begin_sort(exec, gather)) {
     vm_fault(exec, FAULT_BUDGET, "no memory to sort");
     return GATHER_FAILED;
   }

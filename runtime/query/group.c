@@ -45,6 +45,12 @@ Groups *groups__new(Exec *exec, const Function *function, const Stage *stage) {
   return groups;
 }
 
+void groups__reset(Groups *groups) {
+  bag__reset(&groups->bag);
+  groups->count = groups->given = 0;
+  groups->by_int = NULL;
+}
+
 static bool grow(Exec *exec, Groups *groups) {
   uint32_t cap = groups->cap ? groups->cap * 2 : FIRST_GROUPS;
   size_t key_size = sizeof(Value) * groups->stage->key_count, acc_size = sizeof(Accumulator) * groups->stage->aggregate_count;

@@ -56,15 +56,21 @@ HostResult value__settle(Exec *exec, TypeId type, Value *value) {
   return HOST_OK;
 }
 
+// A query inside a loop is opened again and again: what its stages hold is used again, so that the arena does not grow.
+static void begin_again(StageState *state) {
+  state->ready = false;
+  if (state->gather) gather__reset(state->gather);
+  if (state->groups) groups__reset(state->groups);
+}
+
 HostResult query__open(Exec *exec, const Function *function, uint16_t plan_index, void **slot) {
   assert(plan_index < function->plan_count);
   const Plan *plan = &function->plans[plan_index];
   Query *query = *slot;
-  size_t states_size = sizeof(StageState) * plan->stage_count;
-  if (!query) query = arena_alloc(&exec->arena, sizeof *query + states_size);
+  if (!query) query = arena_alloc_zero(&exec->arena, 1, sizeof *query + sizeof(StageState) * plan->stage_count);
   if (!query) return vm_fault(exec, FAULT_BUDGET, "no memory for a query");
   *query = (Query){.function = function, .plan = plan, .plan_index = plan_index, .event = EVENT_FORWARD};
-  memset(query->states, 0, states_size);
+  for (uint16_t i = 0; i < plan->stage_count; i++) begin_again(&query->states[i]);
   *slot = query;
   return HOST_OK;
 }

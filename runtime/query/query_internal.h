@@ -22,8 +22,11 @@ typedef struct Gather {
   uint32_t *order, *spare;  // frame numbers, sorted so far; the other half of the merge
   uint64_t run, pair;       // the merge's place: length of sorted runs, start of the next pair
   uint64_t given;           // frames given out
+  uint64_t order_cap;       // of `order` and `spare`
+  bool sorting;
 } Gather;
 Gather *gather__new(Exec *exec, const Stage *stage);
+void gather__reset(Gather *gather);   // empty, with its room
 bool gather__add(Exec *exec, Gather *gather, const Stage *stage, const Value *registers);
 typedef enum GatherState { GATHER_DONE, GATHER_MORE, GATHER_FAILED } GatherState;
 // Sorts for as long as the slice lasts. Stable.
@@ -33,6 +36,7 @@ bool gather__next(Gather *gather, const Stage *stage, Value *registers);  // fal
 // ---- group.c: frames folded into groups ---------------------------------------------------------
 typedef struct Groups Groups;
 Groups *groups__new(Exec *exec, const Function *function, const Stage *stage);
+void groups__reset(Groups *groups);   // empty, with its room
 bool groups__add(Exec *exec, Groups *groups, const Value *registers);
 // Brings the groups into key order; an AGGREGATE without any frame gets its one.
 bool groups__finish(Exec *exec, Groups *groups);
@@ -49,5 +53,6 @@ bool groups__add_rows(Exec *exec, Groups *groups, const RowSet *rows, Value *reg
 // ---- bag.c: a set of encoded values --------------------------------------------------------------
 // Numbers values 0, 1, 2 … by first time; equal values (of one run of types) get the same number.
 typedef struct Bag { uint32_t count, slots; uint32_t *table; Str *keys; uint32_t cap; } Bag;                                  // all zeros at first
+void bag__reset(Bag *bag);                                        // empty, with its room
 Buf *bag__begin(Exec *exec);                                      // a new value is encoded into this
 bool bag__number(Exec *exec, Bag *bag, uint32_t *out_number, bool *out_is_new);

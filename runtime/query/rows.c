@@ -151,7 +151,7 @@ static HostResult release_column(Exec *exec, const Doomed *gone, uint16_t from, 
   Value target = type_kind(types, type) == TYPE_OPTIONAL ? value_some(types, type, gone->key) : gone->key;
   Range range = {.table = from, .index = index_on(def, column), .equal_count = 1, .equal = &target};
   if (range.index == SCHEMA_NO_INDEX && def->key[0] != column) return vm_fault(exec, FAULT_STORE, "a reference has no index");
-  Cursor *cursor;
+  Cursor *cursor = NULL;
   if (cursor_open(exec__context(exec)->reader, &range, &exec->arena, &cursor) != ERR_NONE) return vm_fault(exec, FAULT_BUDGET, "no memory to delete");
   while (cursor_next(cursor)) {
     if (!vm_charge(exec, 8)) return vm_fault(exec, FAULT_BUDGET, "too many rows to delete at once");

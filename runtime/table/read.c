@@ -146,24 +146,29 @@ static void cursor_seek(Cursor *cursor) {
 
 static bool cursor_stale(const Cursor *cursor) { return cursor->reader->version && *cursor->reader->version != cursor->version; }
 
+// What a cursor needs beside itself; kept when it is opened again.
+static Err cursor_memory(Cursor *cursor, const Reader *reader, Arena *arena) {
+  const Layout *leaf = cursor->tree->leaf;
+  if (!cursor->whole && !cursor->bounds) cursor->bounds = arena_alloc(arena, sizeof *cursor->bounds);
+  if (!cursor->whole && !cursor->bounds) return ERR_MEMORY;
+  if (!reader->version) return ERR_NONE;
+  if (!cursor->key) cursor->key = ARENA_ARRAY(arena, Cell, leaf->key_count);
+  if (!cursor->key_text && leaf->key_text_count) cursor->key_text = arena_alloc(arena, TABLE_KEY_BYTES_MAX);
+  return cursor->key && (cursor->key_text || !leaf->key_text_count) ? ERR_NONE : ERR_MEMORY;
+}
+
 Err cursor_open(const Reader *reader, const Range *range, Arena *arena, Cursor **out_cursor) {
-  Cursor *cursor = ARENA_NEW(arena, Cursor);
+  Cursor *cursor = *out_cursor ? *out_cursor : ARENA_NEW(arena, Cursor);
   if (!cursor) return ERR_MEMORY;
+  assert(!*out_cursor || (cursor->reader == reader && cursor->number == range_tree(reader, range)));
   cursor->reader = reader;
   cursor->number = range_tree(reader, range);
   cursor->tree = &reader->shape->trees[cursor->number];
   cursor->backward = range->backward;
+  cursor->stands = false;
   cursor->whole = !range->equal_count && !range->has_low && !range->has_high;
-  if (!cursor->whole) {
-    cursor->bounds = arena_alloc(arena, sizeof *cursor->bounds);
-    if (!cursor->bounds) return ERR_MEMORY;
-    TRY(range_bounds(reader, range, cursor->bounds));
-  }
-  if (reader->version) {
-    cursor->key = ARENA_ARRAY(arena, Cell, cursor->tree->leaf->key_count);
-    cursor->key_text = cursor->tree->leaf->key_text_count ? arena_alloc(arena, TABLE_KEY_BYTES_MAX) : NULL;
-    if (!cursor->key || (cursor->tree->leaf->key_text_count && !cursor->key_text)) return ERR_MEMORY;
-  }
+  TRY(cursor_memory(cursor, reader, arena));
+  if (!cursor->whole) TRY(range_bounds(reader, range, cursor->bounds));
   cursor_seek(cursor);
   *out_cursor = cursor;
   return ERR_NONE;

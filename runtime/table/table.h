@@ -88,7 +88,8 @@ typedef struct Range {
 
 // A place in a range. It stands on a row after cursor_next has said true. It stays usable when the Txn it reads changes
 // (it finds its place again by key; rows put behind it are not seen, rows removed before it are not met).
-// The range's values must live as long as the cursor; a cursor holds its own copy of its place in `arena`.
+// The range's values must live as long as the cursor; a cursor holds its own copy of its place in `arena`. `*out_cursor` is NULL,
+// or a cursor that was opened before, with the same reader, table, index and arena: then it is used again.
 typedef struct Cursor Cursor;
 MUST_USE Err cursor_open(const Reader *reader, const Range *range, Arena *arena, Cursor **out_cursor);
 bool cursor_next(Cursor *cursor);

@@ -259,7 +259,7 @@ void model_assert_equal(const Model *model, const Reader *reader) {
     const ModelTable *rows = &model->tables[t];
     cr_assert_eq(reader_row_count(reader, t), rows->count);
     Range range = {.table = t, .index = SCHEMA_NO_INDEX};
-    Cursor *cursor;
+    Cursor *cursor = NULL;
     cr_assert(cursor_open(reader, &range, &arena, &cursor) == ERR_NONE);
     for (size_t i = 0; i < rows->count; i++) {
       Value key;
