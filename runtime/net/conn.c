@@ -17,7 +17,7 @@
 #include "runtime/net/conn_inner.h"
 #include "runtime/net/listen.h"
 
-enum { SPARE_MAX = 256, WARN_EVERY_US = 60 * 1000000, DESCRIPTORS_WHEN_UNLIMITED = 1 << 20 };
+enum { WARN_EVERY_US = 60 * 1000000, DESCRIPTORS_WHEN_UNLIMITED = 1 << 20 };
 
 ConnSettings conn_settings_default(void) {
   return (ConnSettings){
@@ -103,7 +103,7 @@ static Conn *take_spare(ConnServer *server) {
 }
 
 static void give_spare(ConnServer *server, Conn *conn) {
-  if (server->spare_count == SPARE_MAX || server->stopping) {
+  if (server->spare_count == CONN_SPARE_MAX || server->stopping) {
     mem_free(conn);
     return;
   }
@@ -180,7 +180,22 @@ static void resume_accepting(ConnServer *server) {
   }
 }
 
-static void retry_accepting(LoopTimer *timer) { resume_accepting(timer->ctx); }
+static bool has_long_been_idle(const Conn *conn) {
+  if (conn->state != CONN_READING || conn->phase != PHASE_IDLE || conn->in_len || conn->iov_count || !conn->served) return false;
+  int64_t idle_since_us = conn->deadline_us - (int64_t)conn->server->settings.idle_timeout_ms * 1000;
+  return loop_now_us(conn->server->loop) - idle_since_us >= CONN_IDLE_WHEN_FULL_MS * 1000;
+}
+
+// As long as all places are taken, those who have asked nothing for a while make room.
+static void retry_accepting(LoopTimer *timer) {
+  ConnServer *server = timer->ctx;
+  if (!is_full(server)) {
+    resume_accepting(server);
+    return;
+  }
+  for (Conn *conn = server->open; conn; conn = conn->next) if (has_long_been_idle(conn)) conn__die(conn);
+  loop_timer_start(server->loop, timer, loop_now_us(server->loop) + CONN_FULL_LOOK_MS * 1000);
+}
 
 static void warn_full(ConnServer *server, const char *why) {
   int64_t now_us = loop_now_us(server->loop);
@@ -217,6 +232,7 @@ static void accepted(LoopOp *op, int32_t result) {
     pause_accepting(server, error_number);
   } else if (is_full(server)) {
     server->paused = true;  // until one closes
+    loop_timer_start(server->loop, &server->retry, loop_now_us(server->loop) + CONN_FULL_LOOK_MS * 1000);
     warn_full(server, "as many are open as are allowed");
   } else if (!server->paused) {
     loop_accept(server->loop, &listener->socket, op);  // after any other error too: it was that one client's

@@ -46,6 +46,8 @@ enum {
   CONN_LISTENERS_MAX = 4,
   CONN_LINGER_MS = 2000,           // how long a refused client may go on sending before its connection is reset
   CONN_ACCEPT_PAUSE_MS = 100,      // before trying again when descriptors or memory ran out
+  CONN_IDLE_WHEN_FULL_MS = 5000,   // the idle time-out while connections_max are open, looked at every
+  CONN_FULL_LOOK_MS = 1000,
 };
 
 // 10,000 connections, 1 MiB, 10 s, 30 s, 75 s, 30 s, 15 s with ": \n\n".

@@ -7,6 +7,18 @@
 #include "runtime/net/conn.h"
 #include "runtime/net/http_write.h"
 
+#ifdef AUP_HOSTILE  // so small that every path which a limit opens is taken by ordinary conversations
+enum { CONN_SPARE_MAX = 1, CONN_IN_BYTES_FIRST = 8, CONN_FLUSH_BYTES = 32, CONN_GATHER_BODY_BYTES_MAX = 3, CONN_OUT_BYTES_KEPT = 64 };
+#else
+enum {
+  CONN_SPARE_MAX = 256,                    // closed connections kept for the next
+  CONN_IN_BYTES_FIRST = 2048,              // of a connection's own buffer
+  CONN_FLUSH_BYTES = 64 * 1024,            // gathered answers go out above it
+  CONN_GATHER_BODY_BYTES_MAX = 16 * 1024,  // larger bodies are sent from where they are
+  CONN_OUT_BYTES_KEPT = 256 * 1024,        // a larger gathering buffer is given back
+};
+#endif
+
 typedef enum ConnState {
   CONN_READING,    // between requests, or in the middle of one
   CONN_HANDLING,   // a request is in the hands of the room above

@@ -12,7 +12,7 @@
 #include "runtime/base/mem.h"
 #include "runtime/net/conn_inner.h"
 
-enum { IN_BYTES_FIRST = 2048, LINGER_BYTES_MAX = 1 << 20, FLUSH_BYTES = 64 * 1024 };
+enum { LINGER_BYTES_MAX = 1 << 20 };
 
 // The bytes at hand: in the shared buffer or in the own one.
 typedef struct In { char *bytes; uint32_t len; bool own; } In;
@@ -23,7 +23,7 @@ static void received(LoopOp *op, int32_t result);
 
 static bool make_room(Conn *conn, uint32_t cap) {
   if (conn->in_cap >= cap) return true;
-  uint32_t grown = conn->in_cap ? conn->in_cap : IN_BYTES_FIRST;
+  uint32_t grown = conn->in_cap ? conn->in_cap : CONN_IN_BYTES_FIRST;
   while (grown < cap) grown *= 2;
   char *in = mem_realloc(conn->in, grown);
   if (!in) return false;
@@ -228,7 +228,7 @@ static void advance(Conn *conn, In in) {
   bool took_one = false;
   while (in.len > 0 && conn->state == CONN_READING && !conn->iov_count && take_request(conn, &in)) {
     took_one = true;
-    if (conn->server->out.len > FLUSH_BYTES) conn__flush(conn);
+    if (conn->server->out.len > CONN_FLUSH_BYTES) conn__flush(conn);
   }
   conn->linger |= conn->state == CONN_ENDING && in.len > 0;
   conn__flush(conn);

@@ -9,8 +9,6 @@
 
 #include "runtime/net/conn_inner.h"
 
-enum { GATHER_BODY_BYTES_MAX = 16 * 1024, OUT_BYTES_KEPT = 256 * 1024 };
-
 static char LINE_END[] = "\r\n";
 
 // ---- Sending
@@ -121,7 +119,7 @@ static void send_gathered(Conn *conn, Str body, RefBuf *shared) {
       if (stable || copy_rest(conn)) send_later(conn);
     }
   }
-  if (out->cap > OUT_BYTES_KEPT) buf_free(out);
+  if (out->cap > CONN_OUT_BYTES_KEPT) buf_free(out);
   buf_clear(out);
 }
 
@@ -258,7 +256,7 @@ void conn_respond(Conn *conn, const ConnAnswer *answer) {
   else if (conn->old) buf_add_str(out, STR("Connection: keep-alive\r\n"));
   buf_add_str(out, STR("\r\n"));
   conn->state = conn->keep_alive ? CONN_READING : CONN_ENDING;
-  bool large = !has_no_body(conn, answer->status) && body.len > GATHER_BODY_BYTES_MAX;
+  bool large = !has_no_body(conn, answer->status) && body.len > CONN_GATHER_BODY_BYTES_MAX;
   if (!large && !has_no_body(conn, answer->status)) buf_add_str(out, body);
   if (large) {
     send_gathered(conn, body, answer->shared);

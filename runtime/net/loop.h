@@ -27,7 +27,11 @@ typedef struct LoopSocket LoopSocket;
 typedef struct LoopTimer LoopTimer;
 typedef void LoopDone(LoopOp *op, int32_t result);
 
+#ifdef AUP_HOSTILE
+enum { LOOP_RECV_BYTES = 61 };
+#else
 enum { LOOP_RECV_BYTES = 64 * 1024 };  // four times a request's greatest head; one for the whole loop
+#endif
 
 typedef enum LoopKind { LOOP_EPOLL } LoopKind;
 
