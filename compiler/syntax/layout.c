@@ -7,14 +7,14 @@
 
 #include "compiler/syntax/lexer.h"
 
-typedef struct TokenFacts { const char *words; bool is_reserved, is_soft; } TokenFacts;
+typedef struct TokenFacts { const char *name, *words; bool is_reserved, is_soft; } TokenFacts;
 
 static const TokenFacts FACTS[TOKEN_KINDS_MAX] = {
-  [T_END] = {"the end of the file", false, false},
-#define RESERVED(name, words) [T_##name] = {words, true, false},
-#define SOFT(name, words) [T_##name] = {words, false, true},
-#define SIGN(name, words) [T_##name] = {words, false, false},
-#define OTHER(name, words) [T_##name] = {words, false, false},
+  [T_END] = {"END", "the end of the file", false, false},
+#define RESERVED(token, words) [T_##token] = {#token, words, true, false},
+#define SOFT(token, words) [T_##token] = {#token, words, false, true},
+#define SIGN(token, words) [T_##token] = {#token, words, false, false},
+#define OTHER(token, words) [T_##token] = {#token, words, false, false},
 #include "compiler/syntax/token.def"
 #undef RESERVED
 #undef SOFT
@@ -26,6 +26,7 @@ const char *token_words(int kind) {
   assert(kind >= 0 && kind < TOKEN_KINDS_MAX);
   return FACTS[kind].words ? FACTS[kind].words : "";
 }
+const char *token_name(int kind) { return FACTS[kind].name ? FACTS[kind].name : ""; }
 bool token_is_reserved(int kind) { return FACTS[kind].is_reserved; }
 bool token_is_soft(int kind) { return FACTS[kind].is_soft; }
 

@@ -28,6 +28,7 @@ static inline Span token_span(Token token) { return (Span){token.start, token.en
 
 // "let", "a name", "{". Static; "the end of the file" for 0.
 const char *token_words(int kind);
+const char *token_name(int kind);   // "LET", as the grammar calls it
 bool token_is_reserved(int kind);  // a word that is never a name
 bool token_is_soft(int kind);      // a keyword that is a name elsewhere
 static inline bool token_is_word(int kind) { return kind == T_ID || token_is_reserved(kind) || token_is_soft(kind); }
