@@ -150,6 +150,7 @@ Expr *parser__example(Parser *p, Span part);
 enum { PARSER_STACK_MAX = 30000 };
 GrammarParser *grammar__new(void);
 void grammar__free(GrammarParser *grammar);
+uint32_t grammar__depth(const GrammarParser *grammar);  // of its stack
 void grammar__feed(GrammarParser *grammar, Parser *p, Token token);
 // Would the automaton shift these token kinds, one after the other, from where it stands?
 bool grammar__accepts(const GrammarParser *grammar, const int *kinds, uint32_t count);

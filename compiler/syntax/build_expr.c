@@ -250,7 +250,15 @@ static ClauseList join_clauses(Parser *p, Clause from, List clauses) {
   ClauseList all = {arena_alloc(p->arena, (rest.count + 1) * sizeof(Clause)), rest.count + 1};
   if (!all.items) { p->diags->failed = true; return (ClauseList){0}; }
   all.items[0] = from;
-  for (uint32_t i = 0; i < rest.count; i++) all.items[i + 1] = rest.items[i];
+  for (uint32_t i = 0; i < rest.count; i++) {
+    all.items[i + 1] = rest.items[i];
+    if (all.items[i].kind == CLAUSE_SELECT) {
+      Span word = {rest.items[i].span.start, rest.items[i].span.start};
+      Diag *diag = diag_add(p->diags, DIAG_E009, word, "`select` comes last in a query");
+      diag_label(p->diags, diag, all.items[i].span, "this `select` ends it");
+      diag_help(p->diags, diag, "move this clause before `select`; clauses are carried out in their order");
+    }
+  }
   return all;
 }
 

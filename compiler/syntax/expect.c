@@ -33,6 +33,7 @@ static bool is_end(Token token) { return token.kind == T_NL || token.kind == T_E
 static const char *found_words(const Mistake *m, char out[FOUND_BYTES_MAX + 16]) {
   if (is_end(m->token)) return token_words(m->token.kind == T_END ? T_END : T_NL);
   if (m->token.kind == T_STRING || m->token.kind == T_STRBEG) return "a text";
+  if (m->token.kind == T_STRMID || m->token.kind == T_STREND) return "`}`";
   Str text = text_of(m, m->token);
   snprintf(out, FOUND_BYTES_MAX + 16, "`" STR_FMT "`", STR_ARG(text));
   return out;

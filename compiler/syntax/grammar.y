@@ -20,13 +20,18 @@
 #include "compiler/syntax/build.h"
 #include "runtime/base/mem.h"
 
+// The growing stack of lemon's template takes its memory as all of us do. parser.c limits its depth (PARSER_STACK_MAX).
+#define malloc(size) mem_alloc(size)
+#define realloc(block, size) mem_realloc(block, size)
+#define free(block) mem_free(block)
+
 static const Token NO_TOKEN = {0};
 static const Name NO_NAME = {0};
 }
 %parse_accept { p->is_done = true; }
 %parse_failure { p->is_done = true; }
 %stack_overflow { p->is_overflown = true; }
-%stack_size 30000
+%stack_size 0
 
 %fallback ID
   APP USE TYPE ENUM RECORD STATE TABLE ERROR ROLE SETTING INPUT RECEIVE ACTION FN VIEW OUTPUT TIMER PAGE TEST ALWAYS START
@@ -462,6 +467,10 @@ rfield(R) ::= DOTDOT(K) expr(E). { R = build__rest(p, K, E); }
 %code {
 GrammarParser *grammar__new(void) { return GrammarAlloc(mem_alloc); }
 void grammar__free(GrammarParser *grammar) { GrammarFree(grammar, mem_free); }
+uint32_t grammar__depth(const GrammarParser *grammar) {
+  const yyParser *parser = (const yyParser *)grammar;
+  return (uint32_t)(parser->yytos - parser->yystack);
+}
 void grammar__feed(GrammarParser *grammar, Parser *p, Token token) { Grammar(grammar, token.kind, token, p); }
 
 // Walks the automaton over the tokens without its actions: reductions pop from an overlay first, then from the real

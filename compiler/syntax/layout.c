@@ -132,12 +132,26 @@ static bool is_clause_word(int kind) {
   return kind == T_WHERE || kind == T_ORDER || kind == T_GROUP || kind == T_SKIP || kind == T_TAKE || kind == T_SELECT || kind == T_WITH;
 }
 
+// The next line begins what cannot go on with this one, a statement or `name: …`: so the value that is missing is missed
+// here, not there.
+static bool breaks_off(Lexer *lexer, int previous) {
+  switch (previous) {
+    case T_NL: case T_LBRACE: case T_COMMA: case T_FATARROW: case T_ELSE: case T_PIPE: return false;
+    default: break;
+  }
+  if (lexer->opens[lexer->depth].token.kind != T_LBRACE) return false;
+  int next = peek(lexer, 1).kind;
+  bool is_stmt = next == T_LET || next == T_VAR || next == T_RETURN || next == T_REJECT || next == T_REQUIRE || next == T_DELETE || next == T_FOR;
+  return is_stmt || next == T_RBRACE || (token_is_word(next) && peek(lexer, 2).kind == T_COLON);
+}
+
 // Does the line end (the first token ahead) end a statement, field or case?
 static bool newline_counts(Lexer *lexer) {
   int previous = lexer->previous.kind, open = lexer->opens[lexer->depth].token.kind;
   if (previous == T_NL) return false;
   if (lexer->depth == 0 && is_declaration(lexer, 1)) return true;
-  if (open == T_LPAREN || open == T_LBRACK || goes_on_after(previous)) return false;
+  if (open == T_LPAREN || open == T_LBRACK) return false;
+  if (goes_on_after(previous)) return breaks_off(lexer, previous);
   bool in_query = lexer->opens[lexer->depth].in_query != 0;
   if (in_query && (previous == T_BY || (is_clause_word(previous) && previous != T_ORDER && previous != T_GROUP && previous != T_WITH))) return false;
   int next = peek(lexer, 1).kind, second = peek(lexer, 2).kind;

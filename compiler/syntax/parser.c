@@ -33,6 +33,7 @@ static void parser_free(Parser *p) {
 static void feed(Parser *p, Token token) {
   p->current = token;
   grammar__feed(p->grammar, p, token);
+  if (p->is_overflown) p->diags->failed = true;  // no memory for the stack: its depth is limited elsewhere
   memmove(p->history + 1, p->history, (PARSER_HISTORY - 1) * sizeof(Token));
   p->history[0] = token;
   if (token.kind != T_NL && !(token.flags & TOKEN_VIRTUAL)) p->last_end = token.end;
@@ -84,7 +85,8 @@ static void run(Parser *p) {
       continue;
     }
     feed(p, token);
-    if (p->is_overflown) {
+    if (p->diags->failed) return;
+    if (grammar__depth(p->grammar) > PARSER_STACK_MAX) {
       diag_add(p->diags, DIAG_E023, (Span){token.start, token.end}, "this is nested too deeply (more than %d operators, EXPR_DEPTH_MAX)", EXPR_DEPTH_MAX);
       return;
     }

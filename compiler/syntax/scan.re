@@ -71,14 +71,22 @@ static void keep_doc(Lexer *lexer, const char *from) {
   lexer->doc_is_pending = true;
 }
 
+static bool text_is_open(const Lexer *lexer) {
+  for (uint32_t i = lexer->mode_count; i > 0; i--)
+    if (lexer->modes[i - 1] == '"') return true;
+  return false;
+}
+
 // The rest of a text from the cursor on, which stands behind its `"` or behind the `}` of an interpolation.
 static Token scan_text(Lexer *lexer, const char *from, bool is_first) {
   for (const char *c = lexer->cursor;;) {
     switch (*c) {
       case 0: case '\n': {
         const char *end = c > from && c[-1] == '\r' ? c - 1 : c;
-        Diag *diag = complain(lexer, DIAG_E003, from, is_first ? from + 1 : end, "this text is not closed before the end of its line");
-        diag_help(lexer->diags, diag, "put a `\"` at its end; write \\n for a line break inside a text");
+        if (!text_is_open(lexer)) {  // inside the braces of another text it is that brace which is not closed
+          Diag *diag = complain(lexer, DIAG_E003, from, is_first ? from + 1 : end, "this text is not closed before the end of its line");
+          diag_help(lexer->diags, diag, "put a `\"` at its end; write \\n for a line break inside a text");
+        }
         diag_poison(lexer->diags, (Span){at(lexer, from), at(lexer, c)});
         lexer->cursor = c;
         return make(lexer, is_first ? T_STRING : T_STREND, from, end);
@@ -117,12 +125,6 @@ static Token close_text(Lexer *lexer, const char *here) {
   return token;
 }
 
-static bool text_is_open(const Lexer *lexer) {
-  for (uint32_t i = lexer->mode_count; i > 0; i--)
-    if (lexer->modes[i - 1] == '"') return true;
-  return false;
-}
-
 // 'text' or `text`, on one line: taken as a text, with a message.
 static Token scan_foreign_text(Lexer *lexer, const char *from, char quote) {
   const char *c = lexer->cursor;
@@ -133,11 +135,18 @@ static Token scan_foreign_text(Lexer *lexer, const char *from, char quote) {
   }
   lexer->cursor = c + 1;
   Diag *diag = complain(lexer, DIAG_E006, from, c + 1, "texts stand in double quotes");
+  if (diag == &lexer->diags->spare) return make(lexer, T_STRING, from, c + 1);
   Str fixed = arena_format(lexer->arena, "\"%.*s\"", (int)(c - from - 1), from + 1);
   diag_fix(lexer->diags, diag, (Span){at(lexer, from), at(lexer, c + 1)}, fixed.ptr ? fixed : STR("\"\""));
   return make(lexer, T_STRING, from, c + 1);
 }
 
+static void poison_line(Lexer *lexer, const char *from) {
+  const char *end = memchr(from, '\n', (size_t)(lexer->end - from));
+  diag_poison(lexer->diags, (Span){at(lexer, from), at(lexer, end ? end : lexer->end)});
+}
+
+// A character that belongs nowhere. What else seems wrong on its line follows from it.
 static void strange(Lexer *lexer, const char *from) {
   uint32_t point = 0;
   size_t rest = lexer->source->text.len - (size_t)(from - lexer->source->text.ptr);
@@ -153,6 +162,7 @@ static void strange(Lexer *lexer, const char *from) {
     diag_help(lexer->diags, diag, "remove it; inside a text it may stand as \\u{%X}", point);
     diag_fix(lexer->diags, diag, (Span){at(lexer, from), at(lexer, lexer->cursor)}, STR(""));
   }
+  if (diag != &lexer->diags->spare) poison_line(lexer, from);
 }
 
 static void check_name(Lexer *lexer, const char *from) {
@@ -166,6 +176,7 @@ Token lexer__scan(Lexer *lexer) {
   const char *YYMARKER, *YYCTXMARKER, *from;
   for (;;) {
     from = lexer->cursor;
+    if (diag_is_full(lexer->diags)) lexer->is_stopped = true;  // nothing more would be told
     if (from >= lexer->end || lexer->is_stopped) {
       if (lexer->mode_count && text_is_open(lexer) && !lexer->is_stopped) return close_text(lexer, from);
       return make(lexer, T_END, from, from);
@@ -232,7 +243,7 @@ Token lexer__scan(Lexer *lexer) {
   "--" / [ \t\r]* [;\n)}] { foreign(lexer, from, "write `x -= 1` for `x--`", " -= 1"); continue; }
   "'"               { return scan_foreign_text(lexer, from, '\''); }
   "`"               { return scan_foreign_text(lexer, from, '`'); }
-  "\u201c" | "\u201d" | "\u201e" { foreign(lexer, from, "texts stand in straight double quotes", "\""); continue; }
+  "\u201c" | "\u201d" | "\u201e" { foreign(lexer, from, "texts stand in straight double quotes", "\""); poison_line(lexer, from); continue; }
   "\x00"            { return make(lexer, T_END, from, from); }
   *                 { strange(lexer, from); continue; }
 */
