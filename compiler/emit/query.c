@@ -179,8 +179,7 @@ void lower_aggregate(Emit *e, const HExpr *expr, Reg dest) {
 
 // ---- a row by a unique index ------------------------------------------------------------------------------
 void lower_find_unique(Emit *e, const HExpr *expr, Reg dest) {
-  const IndexDef *index = &e->schema->tables[expr->table].indexes[expr->index];
-  assert(expr->args.count <= index->column_count);
+  assert(expr->args.count <= e->schema->tables[expr->table].indexes[expr->index].column_count);
   TypeId types[SCHEMA_INDEX_COLUMNS_MAX];
   for (uint32_t i = 0; i < expr->args.count; i++) types[i] = expr->args.items[i]->type;
   Reg base = run_take(e, types, expr->args.count), row = reg_temp(e, e->types->types[expr->type].of);

@@ -80,6 +80,7 @@ static const char *check_segment(Str segment) {
     if (byte < 0x20 || byte == 0x7F || byte == '\\' || byte == '/') return "the path has a character that it must not have";
     dots += byte == '.';
     length++;
+    if (byte < 0x80 && held == 0) continue;
     window[held++] = (char)byte;
     uint32_t point;
     if (utf8_decode((Str){window, held}, &point)) held = 0;

@@ -4,6 +4,12 @@
 
 #include <assert.h>
 
+#ifdef NDEBUG
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
+
 static void assert_page(const Layout *layout, const Page *page) {
   assert(page->cap <= layout->rows_max && page->count <= page->cap && page->count > 0);
   uint64_t end = PAGE_HEADER_BYTES + (uint64_t)page->cap * layout->row_bytes;
