@@ -152,13 +152,13 @@ static Err find_case(Verifier *v, Type type, uint32_t tag, const CaseDef **out_c
 }
 
 static Err check_VARIANT(Verifier *v) {
-  const CaseDef *def;
+  const CaseDef *def = NULL;
   TRY(find_case(v, kind_a(v), v->at.b, &def));
   return check_run_fields(v, v->at.c, def->field_count, def->fields);
 }
 
 static Err check_VARIANT_GET(Verifier *v) {
-  const CaseDef *def;
+  const CaseDef *def = NULL;
   TRY(find_case(v, kind_b(v), v->at.x, &def));
   return check_field(v, def->field_count, def->fields);
 }
@@ -243,12 +243,12 @@ static Err find_scan(Verifier *v, const Stage **out_stage) {
 }
 
 static Err check_CURSOR_KEY(Verifier *v) {
-  const Stage *stage;
+  const Stage *stage = NULL;
   TRY(find_scan(v, &stage));
   return kind_a(v).of == stage->table ? ERR_NONE : BAD("a is not a reference to the scan's table");
 }
 static Err check_CURSOR_COLUMN(Verifier *v) {
-  const Stage *stage;
+  const Stage *stage = NULL;
   TRY(find_scan(v, &stage));
   return check_column(v, stage->table, v->at.c);
 }
