@@ -196,18 +196,20 @@ Err verify__plans(Verifier *v) {
   return ERR_NONE;
 }
 
-// Depths settle in as many rounds as queries are nested; one that still changes after the last is too deep or a cycle.
+// How many queries are at work around each one, settled in rounds: after round n those with less than n around them are
+// right, and one in a cycle has n at least. So there are as many rounds as PLAN_NESTING_MAX at most.
 Err verify__plan_nesting(Verifier *v) {
-  uint8_t depths[FUNCTION_PLANS_MAX] = {0};
+  uint8_t around[FUNCTION_PLANS_MAX] = {0};
   bool changed = v->plan_edge_count > 0;
-  for (int round = 0; changed && round <= PLAN_NESTING_MAX; round++) {
+  while (changed) {
     changed = false;
     for (uint32_t i = 0; i < v->plan_edge_count; i++) {
       PlanEdge edge = v->plan_edges[i];
-      if (depths[edge.inner] > depths[edge.outer]) continue;
-      depths[edge.inner] = (uint8_t)(depths[edge.outer] + 1);
+      if (around[edge.inner] > around[edge.outer]) continue;
+      around[edge.inner] = (uint8_t)(around[edge.outer] + 1);
+      if (around[edge.inner] == PLAN_NESTING_MAX) return verify__function_fail(v, "a query runs in its own block, or queries are nested deeper than %d (PLAN_NESTING_MAX)", PLAN_NESTING_MAX);
       changed = true;
     }
   }
-  return changed ? verify__function_fail(v, "a query runs in its own block, or queries are nested deeper than %d (PLAN_NESTING_MAX)", PLAN_NESTING_MAX) : ERR_NONE;
+  return ERR_NONE;
 }
