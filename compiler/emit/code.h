@@ -75,6 +75,7 @@ typedef struct Emit {
   uint32_t query_serial;
   Reg position;                                   // the counter of position() in the innermost query
   Cleanup *cleanup;
+  uint32_t decisions;                             // of decide.c, around what is lowered
   CostClass cost;
   uint32_t warned_place;                          // of the last W304: the same query may be lowered twice
 } Emit;

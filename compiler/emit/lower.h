@@ -84,7 +84,14 @@ void frames_end(Emit *e, Frames *frames);        // stores the plan, gives regis
 void frames_hold(Emit *e, Frames *frames, Reg base, uint32_t count);
 bool frames_counted(Emit *e, Frames *frames, const HQuery *query, Reg dest);   // the whole query is one STAGE_COUNT: made so
 bool frames_min_in_order(Emit *e, const HQuery *query);  // its last clause, an order, comes from an index
+void frames_way(Emit *e, const HQuery *query, Way *out_way);             // how its first rows would be found
+bool frames_bind(Emit *e, const HQuery *query, const HExpr *expr);       // does the expression depend on the query's frames?
 uint16_t plan_new(Emit *e);
+
+// ---- decide.c: conditions that are the same for every row ----------------------------------------------
+typedef struct Decision { const HExpr *test; HQuery without, with; } Decision;
+// `without` is the query when `test` holds, `with` when not. False: nothing would be gained.
+bool query_decides(Emit *e, const HQuery *query, Decision *out_decision);
 
 // ---- query.c: the loops that take a plan's frames ---------------------------------------------------
 void lower_query_list(Emit *e, const HExpr *expr, Reg dest);

@@ -74,7 +74,28 @@ static void list_frames(Emit *e, const HQuery *query, const HExpr *value, Reg de
   loop_finish(e, &loop);
 }
 
-void lower_query_list(Emit *e, const HExpr *expr, Reg dest) { list_frames(e, expr->query, expr->query->select, dest); }
+// Lowers an expression over a query once for each of the two queries that it is decided between.
+static bool lower_decided(Emit *e, const HExpr *expr, void (*lower)(Emit *e, const HExpr *expr, Reg dest), Reg dest) {
+  Decision *decision = ARENA_NEW(&e->scratch, Decision);
+  if (!decision || !query_decides(e, expr->query, decision)) return false;
+  HExpr one = *expr, other = *expr;
+  Label with = {0}, end = {0};
+  one.query = &decision->without;
+  other.query = &decision->with;
+  e->decisions++;
+  lower_branch(e, decision->test, false, &with);
+  lower(e, &one, dest);
+  code_jump(e, OP_JUMP, 0, &end);
+  code_bind(e, &with);
+  lower(e, &other, dest);
+  code_bind(e, &end);
+  e->decisions--;
+  return true;
+}
+
+void lower_query_list(Emit *e, const HExpr *expr, Reg dest) {
+  if (!lower_decided(e, expr, lower_query_list, dest)) list_frames(e, expr->query, expr->query->select, dest);
+}
 
 // ---- aggregates that stop early -----------------------------------------------------------------------
 // The first value there is; values that are none are passed over.
@@ -166,6 +187,7 @@ static bool extreme_first(Emit *e, const HExpr *expr, Reg dest) {
 }
 
 void lower_aggregate(Emit *e, const HExpr *expr, Reg dest) {
+  if (lower_decided(e, expr, lower_aggregate, dest)) return;
   switch ((AggregateKind)expr->op) {
     case AGGREGATE_COUNT: if (count_range(e, expr, dest)) return; break;
     case AGGREGATE_FIRST: first_frame(e, expr->query, &(Consumer){.value = expr->of, .sensitive = true, .first_only = true}, expr, dest); return;

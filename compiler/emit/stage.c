@@ -657,3 +657,25 @@ bool frames_min_in_order(Emit *e, const HQuery *query) {
   e->plan_count = plan_count;
   return way.ordered && e->failed == ERR_NONE;
 }
+
+void frames_way(Emit *e, const HQuery *query, Way *out_way) {
+  static const Consumer ANY_ORDER = {0};
+  uint32_t plan_count = e->plan_count;
+  Frames *frames = ARENA_NEW(&e->scratch, Frames);
+  *out_way = (Way){.index = SCHEMA_NO_INDEX};
+  if (!frames) return;
+  frames_start(e, frames, query, &ANY_ORDER);
+  PlanQuestion question = make_question(e, frames, 0);
+  plan_choose(e, &question, out_way);
+  e->plan_count = plan_count;
+}
+
+bool frames_bind(Emit *e, const HQuery *query, const HExpr *expr) {
+  static const Consumer NOBODY = {0};
+  uint32_t plan_count = e->plan_count;
+  Frames *frames = ARENA_NEW(&e->scratch, Frames);
+  if (!frames) return true;
+  frames_start(e, frames, query, &NOBODY);
+  e->plan_count = plan_count;
+  return expr_uses_query(e, expr, frames->serial, 0) || expr_has_position(expr);
+}

@@ -92,6 +92,21 @@ Test(ways, count_ranges_without_visiting_them) {
   for (size_t i = 0; i < countof(CASES); i++) check_way(&CASES[i], true);
 }
 
+// `number == 0 or i.title == title`: two queries, one of which uses the index.
+Test(ways, a_condition_without_the_row_is_decided_before) {
+  setup();
+  make_function(&make, FUNCTION_ALWAYS, 0, T_LIST_TEXT);
+  LocalId row = make_local(&make, T_ITEM), number = make_local(&make, T_INT), title = make_local(&make, T_TEXT);
+  HExpr *free = compare(HOP_EQ, make_use(&make, number), make_number(&make, 0));
+  HExpr *bound = compare(HOP_EQ, make_column(&make, row, ITEM_TITLE), make_use(&make, title));
+  HClause clauses[] = {make_rows(row, TABLE_ITEM), make_where(both(make_two(&make, H_OR, 0, T_BOOL, free, bound), compare(HOP_GT, make_column(&make, row, ITEM_ID), make_number(&make, 3))))};
+  make_body(&make, 1, &(HStmt){.kind = HS_RETURN, .a = make_query(&make, T_LIST_TEXT, 2, clauses, make_column(&make, row, ITEM_TITLE))});
+  Str text = make_disassembly(&make);
+  expect_text("without", text, "scan Item equal 0 flags 1 from");
+  expect_text("with", text, "scan Item index 0 equal 1 flags 0 from");
+  teardown();
+}
+
 // ---- expressions ----------------------------------------------------------------------------------
 Test(emit, long_chains_take_few_registers) {
   make_function(&make, FUNCTION_FN, 0, T_INT);
