@@ -66,7 +66,8 @@ Db *store_db(Store *store);
 // The store's own copy of the schema, equal (and so with equal type ids) to the one last set.
 const Schema *store_schema(const Store *store);
 
-// The first schema of a new store, or another module's: writes a schema record, syncs it, and then changes the Db.
+// The first schema of a new store, or another module's: changes the Db, and writes and syncs a schema record (a commit
+// number of its own; `synced` is called for it too). Publish no snapshot of it before this returns without an error.
 // `tables` (by table of the new schema, see db_reshape) may be NULL when the store is new or the schema is the same.
 // Nothing may be unsealed; waits for the commit in flight. On an error before the write the store and Db are as before.
 MUST_USE Err store_set_schema(Store *store, const Schema *schema, const uint8_t module_hash[STORE_HASH_BYTES],

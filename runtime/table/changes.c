@@ -88,16 +88,15 @@ static Err change_key(const Txn *txn, const Change *change, Arena *arena, Cell *
   return ERR_NONE;
 }
 
-typedef struct Place { const Page *page; unsigned slot; } Place;  // page NULL: no such row
-
-static Place find_place(const Txn *txn, uint16_t table, TreeRoot root, const Cell *key) {
-  Place place = {0};
+// page NULL: no such row.
+static PageRow find_place(const Txn *txn, uint16_t table, TreeRoot root, const Cell *key) {
+  PageRow place = {0};
   const TreeShape *tree = &txn->reader.shape->trees[txn->reader.shape->tables[table].tree];
   if (!tree_find_row(tree, root, key, &place.page, &place.slot)) place.page = NULL;
   return place;
 }
 
-static Place place_now(const Txn *txn, uint16_t table, const Cell *key) {
+static PageRow place_now(const Txn *txn, uint16_t table, const Cell *key) {
   return find_place(txn, table, txn->roots[txn->reader.shape->tables[table].tree], key);
 }
 
@@ -139,14 +138,14 @@ Err txn_touched(const Txn *txn, TxnMark since, TxnVisit visit, void *context) {
 }
 
 // ---- unique rules -----------------------------------------------------------------------------
-static bool condition_holds(const Txn *txn, uint16_t table, const IndexDef *index, Place place) {
+static bool condition_holds(const Txn *txn, uint16_t table, const IndexDef *index, PageRow place) {
   if (index->condition == SCHEMA_NO_COLUMN) return true;
   const TableShape *shape = &txn->reader.shape->tables[table];
   return page_cell(txn->reader.shape->trees[shape->tree].leaf, place.page, shape->columns[index->condition].at, place.slot).i != 0;
 }
 
 // The index columns of the row as cells; false when one of them is none, which never collides.
-static bool unique_prefix(const Txn *txn, uint16_t table, unsigned i, Place place, Cell *out_cells, unsigned *out_count) {
+static bool unique_prefix(const Txn *txn, uint16_t table, unsigned i, PageRow place, Cell *out_cells, unsigned *out_count) {
   const Shape *shape = txn->reader.shape;
   const IndexDef *index = &shape->schema->tables[table].indexes[i];
   const TreeShape *tree = &shape->trees[shape->tables[table].tree + 1 + i];
@@ -189,7 +188,7 @@ static Err check_row(const Txn *txn, const Change *change, const Cell *cells, Va
   (void)arena;
   UniqueClash *out = context;
   const TableDef *def = &txn->reader.shape->schema->tables[change->table];
-  Place place = place_now(txn, change->table, cells);
+  PageRow place = place_now(txn, change->table, cells);
   for (unsigned i = 0; place.page && i < def->index_count; i++) {
     Cell prefix[LAYOUT_KEY_MAX];
     unsigned count;
@@ -228,16 +227,16 @@ static void flush_table(Encoder *encoder) {
   encoder->row_count = 0;
 }
 
-static Err write_column(const Txn *txn, uint16_t table, unsigned column, Place place, Arena *arena, Buf *out) {
+static Err write_column(const Txn *txn, uint16_t table, unsigned column, PageRow place, Arena *arena, Buf *out) {
   const Shape *shape = txn->reader.shape;
   const ColumnShape *def = &shape->tables[table].columns[column];
   Value value;
-  TRY(value_from_page(shape, shape->trees[shape->tables[table].tree].leaf, def, def->at, place.page, place.slot, arena, &value));
+  TRY(value_from_page(shape, def, (CellRun){shape->trees[shape->tables[table].tree].leaf, place, def->at}, arena, &value));
   value_encode(&shape->schema->types, def->type, value, out);
   return ERR_NONE;
 }
 
-static bool column_differs(const Txn *txn, uint16_t table, unsigned column, Place before, Place after) {
+static bool column_differs(const Txn *txn, uint16_t table, unsigned column, PageRow before, PageRow after) {
   const Shape *shape = txn->reader.shape;
   const Layout *layout = shape->trees[shape->tables[table].tree].leaf;
   const ColumnShape *def = &shape->tables[table].columns[column];
@@ -246,13 +245,13 @@ static bool column_differs(const Txn *txn, uint16_t table, unsigned column, Plac
   return false;
 }
 
-static Err write_key(const Txn *txn, uint16_t table, Place place, Arena *arena, Buf *out) {
+static Err write_key(const Txn *txn, uint16_t table, PageRow place, Arena *arena, Buf *out) {
   const TableDef *def = &txn->reader.shape->schema->tables[table];
   for (unsigned k = 0; k < def->key_count; k++) TRY(write_column(txn, table, def->key[k], place, arena, out));
   return ERR_NONE;
 }
 
-static Err write_update(const Txn *txn, uint16_t table, Place before, Place after, Arena *arena, Encoder *encoder) {
+static Err write_update(const Txn *txn, uint16_t table, PageRow before, PageRow after, Arena *arena, Encoder *encoder) {
   const TableDef *def = &txn->reader.shape->schema->tables[table];
   uint64_t count = 0;
   for (unsigned c = 0; c < def->column_count; c++) count += column_differs(txn, table, c, before, after);
@@ -278,7 +277,7 @@ static Err write_row(const Txn *txn, const Change *change, const Cell *cells, Va
     encoder->table = table;
     encoder->before = db__root_at(txn_db(txn), txn->reader.shape->tables[table].tree, encoder->since);
   }
-  Place before = find_place(txn, table, encoder->before, cells), after = place_now(txn, table, cells);
+  PageRow before = find_place(txn, table, encoder->before, cells), after = place_now(txn, table, cells);
   if (before.page && after.page) return write_update(txn, table, before, after, arena, encoder);
   if (!before.page && !after.page) return ERR_NONE;
   encoder->row_count++;

@@ -317,5 +317,6 @@ void snapshot_release(Snapshot *snapshot) {
   mem_free(snapshot);
 }
 
+bool db_has_snapshots(const Db *db) { return db->newest != NULL; }
 uint64_t snapshot_number(const Snapshot *snapshot) { return snapshot->number; }
 const Reader *snapshot_reader(const Snapshot *snapshot) { return &snapshot->reader; }

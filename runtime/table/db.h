@@ -11,7 +11,7 @@
 //
 // Owns:   Db all pages, the lists below, and a count on its shape.
 // Thread: the owner.
-// Errors: as table.h says of what calls them.
+// Errors: ERR_MEMORY and ERR_LIMIT, from db__reserve_lists alone.
 #pragma once
 #include "runtime/table/shape.h"
 #include "runtime/table/table.h"

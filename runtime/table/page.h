@@ -57,6 +57,9 @@ typedef enum CellKind { CELL_I64, CELL_F64, CELL_U8, CELL_U16, CELL_UUID, CELL_T
 typedef union Cell { int64_t i; double f; Str text; uint8_t uuid[16]; } Cell;  // U8 and U16 in i
 _Static_assert(sizeof(Cell) == 16, "a cell is as large as a value");
 
+// A row where it lies.
+typedef struct PageRow { const Page *page; unsigned slot; } PageRow;
+
 // The first key_count columns are the key, in order of comparison.
 typedef struct LayoutColumn { uint8_t kind, width; bool descending; uint32_t before; } LayoutColumn;  // before: bytes a row of the arrays in front
 typedef struct Layout {

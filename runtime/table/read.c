@@ -29,7 +29,7 @@ bool row_find(const Reader *reader, uint16_t table, Value key, Row *out_row) {
 Err row_column(const Row *row, uint16_t column, Arena *arena, Value *out_value) {
   const TableShape *table = reader_table(row->reader, row->table);
   const ColumnShape *shape = &table->columns[column];
-  return value_from_page(row->reader->shape, row->reader->shape->trees[table->tree].leaf, shape, shape->at, row->page, row->slot, arena, out_value);
+  return value_from_page(row->reader->shape, shape, (CellRun){row->reader->shape->trees[table->tree].leaf, {row->page, row->slot}, shape->at}, arena, out_value);
 }
 
 // ---- ranges -----------------------------------------------------------------------------------
@@ -177,6 +177,8 @@ Err cursor_open(const Reader *reader, const Range *range, Arena *arena, Cursor *
 static const Page *cursor_page(const Cursor *cursor) { return cursor->path.pages[cursor->path.height - 1]; }
 static unsigned cursor_slot(const Cursor *cursor) { return cursor->path.slots[cursor->path.height - 1]; }
 
+static CellRun cursor_run(const Cursor *cursor, unsigned at) { return (CellRun){cursor->tree->leaf, {cursor_page(cursor), cursor_slot(cursor)}, at}; }
+
 static void keep_place(Cursor *cursor) {
   cursor->stands = true;
   if (!cursor->key) return;
@@ -231,7 +233,7 @@ static Err key_value(const Cursor *cursor, Arena *arena, Value *out_key) {
   if (!parts) return ERR_MEMORY;
   for (unsigned k = 0; k < def->key_count; k++) {
     const ColumnShape *column = &table->columns[def->key[k]];
-    if (in_page) TRY(value_from_page(shape, cursor->tree->leaf, column, at, cursor_page(cursor), cursor_slot(cursor), arena, &parts[k]));
+    if (in_page) TRY(value_from_page(shape, column, cursor_run(cursor, at), arena, &parts[k]));
     else TRY(value_from_cells(shape, column, cursor->key + at, arena, &parts[k]));
     at += column->count;
   }
@@ -262,7 +264,7 @@ Err cursor_column(Cursor *cursor, uint16_t column, Arena *arena, Value *out_valu
   const ColumnShape *shape = &table->columns[column];
   uint16_t at = cursor->tree->index == SCHEMA_NO_INDEX ? shape->at : cursor->tree->entry_at[column];
   if (at == SCHEMA_NO_COLUMN || cursor_stale(cursor)) return column_by_key(cursor, column, arena, out_value);
-  return value_from_page(cursor->reader->shape, cursor->tree->leaf, shape, at, cursor_page(cursor), cursor_slot(cursor), arena, out_value);
+  return value_from_page(cursor->reader->shape, shape, cursor_run(cursor, at), arena, out_value);
 }
 
 // ---- a leaf at a time -------------------------------------------------------------------------

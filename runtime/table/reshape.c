@@ -72,6 +72,9 @@ static Err keep_large(Reshape *reshape, const Layout *layout, Cell *cells) {
 static Err add_row(Reshape *reshape, uint32_t tree, Cell *cells) {
   const TreeShape *shape = &reshape->next.shape->trees[tree];
   TreeNeed need = {0};
+  const Page *page;
+  unsigned slot;
+  if (tree_find_row(shape, reshape->next.txn.roots[tree], cells, &page, &slot)) return ERR_EXISTS;  // keys that were two became one
   if (cells_key_bytes(shape->leaf, cells) > TABLE_KEY_BYTES_MAX) return ERR_LIMIT;
   TRY(keep_large(reshape, shape->leaf, cells));
   tree_need(shape, reshape->next.txn.roots[tree], cells_heap_bytes(shape->leaf, cells), &need);
@@ -82,8 +85,23 @@ static Err add_row(Reshape *reshape, uint32_t tree, Cell *cells) {
   return ERR_NONE;
 }
 
+// A column may only take one that is stored alike.
+static bool alike(const Reshape *reshape, uint16_t table) {
+  const ReshapeTable *plan = &reshape->tables[table];
+  const TableShape *now = &reshape->next.shape->tables[table], *before = &reshape->db->shape->tables[plan->from];
+  const Layout *layout = reshape->next.shape->trees[now->tree].leaf, *old = reshape->db->shape->trees[before->tree].leaf;
+  for (unsigned c = 0; c < reshape->schema->tables[table].column_count; c++) {
+    if (plan->columns[c].from == RESHAPE_NEW) continue;
+    const ColumnShape *to = &now->columns[c], *from = &before->columns[plan->columns[c].from];
+    if (to->count != from->count) return false;
+    for (unsigned n = 0; n < to->count; n++)
+      if (layout->columns[to->at + n].kind != old->columns[from->at + n].kind) return false;
+  }
+  return true;
+}
+
 // The row's cells in the new layout: those of old columns as they are, new ones from their value.
-static Err row_cells(Reshape *reshape, uint16_t table, const Page *page, unsigned slot, const Cell *defaults) {
+static void row_cells(Reshape *reshape, uint16_t table, const Page *page, unsigned slot, const Cell *defaults) {
   const ReshapeTable *plan = &reshape->tables[table];
   const TableShape *now = &reshape->next.shape->tables[table];
   const TableShape *before = plan->from == RESHAPE_NEW ? NULL : &reshape->db->shape->tables[plan->from];
@@ -95,10 +113,8 @@ static Err row_cells(Reshape *reshape, uint16_t table, const Page *page, unsigne
     }
     const ColumnShape *old = &before->columns[plan->columns[c].from];
     const Layout *layout = reshape->db->shape->trees[before->tree].leaf;
-    if (old->count != column->count) return ERR_REFUSED;
     for (unsigned n = 0; n < column->count; n++) reshape->next.cells[column->at + n] = page_cell(layout, page, old->at + n, slot);
   }
-  return ERR_NONE;
 }
 
 static Err fill_indexes(Reshape *reshape, uint16_t table) {
@@ -128,7 +144,7 @@ static Err copy_rows(Reshape *reshape, uint16_t table, const Cell *defaults) {
   Path path;
   tree_seek_rank(rows, root, 0, &path);
   for (uint64_t left = root.rows; left > 0; left--, path_next(rows, &path)) {
-    TRY(row_cells(reshape, table, path.pages[path.height - 1], path.slots[path.height - 1], defaults));
+    row_cells(reshape, table, path.pages[path.height - 1], path.slots[path.height - 1], defaults);
     TRY(fill_indexes(reshape, table));  // before the row's own tree, which moves long texts to pages of its own
     if (!reshape->shared[tree]) TRY(add_row(reshape, tree, reshape->next.cells));
   }
@@ -158,8 +174,11 @@ static Err fill_tables(Reshape *reshape) {
   Arena arena;
   arena_init(&arena, 0);
   Err err = ERR_NONE;
-  for (uint16_t t = 0; t < reshape->schema->table_count; t++)
-    if (reshape->tables[t].from != RESHAPE_NEW) share_trees(reshape, t);
+  for (uint16_t t = 0; t < reshape->schema->table_count; t++) {
+    if (reshape->tables[t].from == RESHAPE_NEW) continue;
+    if (!alike(reshape, t)) err = ERR_REFUSED;
+    else share_trees(reshape, t);
+  }
   for (uint16_t t = 0; t < reshape->schema->table_count && err == ERR_NONE; t++)
     if (!all_shared(reshape, t)) err = fill_table(reshape, t, &arena);
   arena_free(&arena);

@@ -380,16 +380,17 @@ Err value_from_cells(const Shape *shape, const ColumnShape *column, const Cell *
   return take_value(&shape->schema->types, column->type, &source, arena, out_value, 0);
 }
 
-Err value_from_page(const Shape *shape, const Layout *layout, const ColumnShape *column, unsigned at, const Page *page, unsigned slot,
-                    Arena *arena, Value *out_value) {
+Err value_from_page(const Shape *shape, const ColumnShape *column, CellRun run, Arena *arena, Value *out_value) {
+  const Page *page = run.row.page;
+  unsigned slot = run.row.slot;
   switch ((FlatKind)column->flat) {
-    case FLAT_INT: *out_value = (Value){.i = page_cell(layout, page, at, slot).i}; return ERR_NONE;
-    case FLAT_DECIMAL: *out_value = (Value){.dec = page_cell(layout, page, at, slot).i}; return ERR_NONE;
-    case FLAT_FLOAT: *out_value = (Value){.f = page_cell(layout, page, at, slot).f}; return ERR_NONE;
-    case FLAT_TEXT: *out_value = (Value){.text = page_cell(layout, page, at, slot).text}; return ERR_NONE;
-    case FLAT_UUID: *out_value = (Value){.text = {(const char *)page_column(layout, page, at) + 16 * (size_t)slot, 16}}; return ERR_NONE;
+    case FLAT_INT: *out_value = (Value){.i = page_cell(run.layout, page, run.at, slot).i}; return ERR_NONE;
+    case FLAT_DECIMAL: *out_value = (Value){.dec = page_cell(run.layout, page, run.at, slot).i}; return ERR_NONE;
+    case FLAT_FLOAT: *out_value = (Value){.f = page_cell(run.layout, page, run.at, slot).f}; return ERR_NONE;
+    case FLAT_TEXT: *out_value = (Value){.text = page_cell(run.layout, page, run.at, slot).text}; return ERR_NONE;
+    case FLAT_UUID: *out_value = (Value){.text = {(const char *)page_column(run.layout, page, run.at) + 16 * (size_t)slot, 16}}; return ERR_NONE;
     case FLAT_NOT: break;
   }
-  CellSource source = {.layout = layout, .page = page, .at = at, .slot = slot};
+  CellSource source = {.layout = run.layout, .page = page, .at = run.at, .slot = slot};
   return take_value(&shape->schema->types, column->type, &source, arena, out_value, 0);
 }

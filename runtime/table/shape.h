@@ -57,7 +57,7 @@ MUST_USE Err cells_from_column(const Shape *shape, const ColumnShape *column, Va
 MUST_USE Err cells_from_key(const Shape *shape, const TableShape *table, Value key, Cell *out_cells);
 // Bytes of a key or entry against TABLE_KEY_BYTES_MAX.
 uint32_t cells_key_bytes(const Layout *layout, const Cell *cells);
-// And back: from cells, or from a row in a page. `source` (may be NULL) maps the table's stored columns to the entry's.
+// And back: from cells, or from a row of a page, where the column's cells start at `at` of the layout.
 MUST_USE Err value_from_cells(const Shape *shape, const ColumnShape *column, const Cell *cells, Arena *arena, Value *out_value);
-MUST_USE Err value_from_page(const Shape *shape, const Layout *layout, const ColumnShape *column, unsigned at, const Page *page, unsigned slot,
-                             Arena *arena, Value *out_value);
+typedef struct CellRun { const Layout *layout; PageRow row; unsigned at; } CellRun;
+MUST_USE Err value_from_page(const Shape *shape, const ColumnShape *column, CellRun run, Arena *arena, Value *out_value);

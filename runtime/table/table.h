@@ -63,6 +63,7 @@ void txn_seal(Txn *txn, uint64_t number);
 // The state as of the last seal (changes made since then are not seen). NULL: no memory.
 Snapshot *db_snapshot_take(Db *db);
 void snapshot_release(Snapshot *snapshot);
+bool db_has_snapshots(const Db *db);
 uint64_t snapshot_number(const Snapshot *snapshot);
 const Reader *snapshot_reader(const Snapshot *snapshot);
 

@@ -175,8 +175,15 @@ static unsigned class_within(const Layout *layout, uint64_t bytes) {
   return page_class_for(smaller(bytes, layout->page_bytes_max));
 }
 
-// A page of the right class with the rows [first, first + count) of another one, and room for more.
-static Page *build_page(const Edit *edit, const Layout *layout, const Page *from, unsigned first, unsigned count, unsigned rows, uint32_t heap_bytes) {
+// Rows of a page: [first, first + count).
+typedef struct Rows { const Page *page; unsigned first, count; } Rows;
+static Rows all_rows(const Page *page) { return (Rows){page, 0, page->count}; }
+
+// A page of the right class with these rows, and room for more.
+static Page *build_page(const Edit *edit, Rows of, unsigned rows, uint32_t heap_bytes) {
+  const Page *from = of.page;
+  unsigned first = of.first, count = of.count;
+  const Layout *layout = from->level ? edit->shape->inner : edit->shape->leaf;
   uint32_t heap = heap_bytes;
   for (unsigned i = 0; i < count; i++) heap += page_row_heap_bytes(layout, from, first + i);
   uint32_t bytes = PAGE_HEADER_BYTES + (count + rows) * layout->row_bytes + heap;
@@ -298,17 +305,17 @@ static void split(Edit *edit, unsigned *level, uint32_t rows, const Cell *key) {
   make_room(edit, &parent, 1, heap, cells);
   *level = parent + 1;
 
-  Page *right = build_page(edit, layout, page, at, page->count - at, 1, 0);
-  uint64_t right_rows = rows_of(edit->shape, right), all_rows = rows_of(edit->shape, page);
+  Page *right = build_page(edit, (Rows){page, at, page->count - at}, 1, 0);
+  uint64_t right_rows = rows_of(edit->shape, right), both_rows = rows_of(edit->shape, page);
   cells[inner->key_count] = (Cell){.i = (int64_t)(intptr_t)right};
   cells[inner->key_count + 1] = (Cell){.i = (int64_t)right_rows};
   Page *above = path->pages[parent];
   unsigned above_slot = path->slots[parent];
   page_insert(inner, above, above_slot + 1u, cells);
-  set_rows(edit, above, above_slot, all_rows - right_rows);
+  set_rows(edit, above, above_slot, both_rows - right_rows);
   // A row that is to come in front of the first of the right half lies below its separator.
   bool goes_left = page->level == 0 && rows > 0 && !leaf_end ? slot <= at : slot < at;
-  if (!leaf_end) replace_page(edit, *level, build_page(edit, layout, page, 0, at, 1, 0));
+  if (!leaf_end) replace_page(edit, *level, build_page(edit, (Rows){page, 0, at}, 1, 0));
   if (!goes_left) {
     path->pages[*level] = right;
     path->slots[*level] = (uint16_t)(slot - at);
@@ -335,7 +342,7 @@ static void make_room(Edit *edit, unsigned *level, uint32_t rows, uint32_t heap_
       uint64_t spare = bytes / 8 + bytes <= layout->page_bytes_max ? bytes / 8 : layout->page_bytes_max - bytes;
       uint32_t heap = layout->text_count ? heap_bytes + (uint32_t)(spare / 2) : heap_bytes;
       if (PAGE_HEADER_BYTES + (page->count + rows) * layout->row_bytes + heap > layout->page_bytes_max) heap = heap_bytes;
-      replace_page(edit, *level, build_page(edit, layout, page, 0, page->count, rows, heap));
+      replace_page(edit, *level, build_page(edit, all_rows(page), rows, heap));
       return;
     }
     split(edit, level, rows, key);
@@ -404,7 +411,7 @@ static void join(Edit *edit, unsigned level, unsigned slot) {
   // The first key of an inner page is never looked at and may be out of date; in the middle of a page it counts.
   uint32_t heap = right->level ? cells_heap_bytes(inner, key) : 0;
   for (unsigned i = 0; i < right->count; i++) heap += page_row_heap_bytes(layout, right, i);
-  Page *both = build_page(edit, layout, left, 0, left->count, right->count, heap);
+  Page *both = build_page(edit, all_rows(left), right->count, heap);
   unsigned seam = both->count;
   page_append(layout, both, right, 0, right->count);
   for (unsigned c = 0; right->level && c < inner->key_count; c++) page_set_cell(inner, both, c, seam, key[c]);
@@ -446,7 +453,7 @@ static void shrink_leaf(Edit *edit, unsigned level) {
   Page *page = edit->path.pages[level];
   uint32_t used = page_used(leaf, page);
   if (used * 2ull > page->size || page->class == 0) return;
-  replace_page(edit, level, build_page(edit, leaf, page, 0, page->count, 1, 0));
+  replace_page(edit, level, build_page(edit, all_rows(page), 1, 0));
 }
 
 void tree_delete(Db *db, uint32_t tree, const Cell *key) {

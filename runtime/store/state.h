@@ -1,0 +1,60 @@
+// What stands behind store.h, shared by the files of this room.
+//
+//   closed -> recovering -> ready -> (store_commit) busy -> ready … ; from busy or ready -> stopped, for good
+//
+// Owns:   see store.h.
+// Thread: fields above `lock` are the owner's; `log` is the sync thread's while busy or extending, else the owner's;
+//         fields below `lock` are read and written under it.
+// Errors: those of store.h.
+#pragma once
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/store/log.h"
+#include "runtime/store/store.h"
+
+// A schema that the Db or a held snapshot may still use.
+typedef struct SchemaHold { Arena arena; Schema schema; struct SchemaHold *older; } SchemaHold;
+
+struct Store {
+  StoreOptions options;
+  char *dir_name;
+  Dir *dir, *modules;
+  Db *db;
+  SchemaHold *schema;          // newest first
+  StoreInfo info;
+  Log log;                     // in memory: unused
+  Buf record;                  // the one in flight
+
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  pthread_t thread;
+  bool has_thread, has_lock;
+  bool busy;                   // a record is to be written, or being written
+  bool extending;              // space is being set aside
+  bool leaving;                // the thread is to end
+  uint64_t number;             // of the record in flight
+  Err stopped;                 // what stopped the store
+  ErrText stopped_text;
+  atomic_uint_fast64_t durable;
+};
+
+// ---- files.c ----------------------------------------------------------------------------------
+static const char STORE_PAGES_NAME[] = "pages";
+enum { STORE_PAGES_VERSION = 1 };
+// Opens the directory and says whether there is a store in it; makes an empty one when there is not.
+MUST_USE Err store__open_files(Store *store, ErrText *out_text);
+void store__close_files(Store *store);
+MUST_USE Err store__say(const Store *store, Err err, ErrText *out_text, const char *what);
+
+// ---- recover.c --------------------------------------------------------------------------------
+MUST_USE Err store__recover(Store *store, ErrText *out_text);
+void store__drop_schemas(Store *store, bool all);
+
+// ---- sync.c -----------------------------------------------------------------------------------
+MUST_USE Err store__start_thread(Store *store);
+void store__end_thread(Store *store);
+// Hands store->record over; it is written before this returns when there is no thread.
+void store__submit(Store *store, uint64_t number);
+MUST_USE Err store__reserve(Store *store, uint64_t record_bytes, ErrText *out_text);
+void store__stop(Store *store, Err err, const char *what);
