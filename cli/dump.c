@@ -79,7 +79,7 @@ ExitCode cli_dump(const Args *args) {
   }
   ExitCode code;
   if (!args_has(args, OPTION_MODULE)) code = dump_source(args, bytes);
-  else if (is_module_file(bytes)) code = dump_module_file(args->operand, bytes);
+  else if (is_module_file(args->operand, bytes)) code = dump_module_file(args->operand, bytes);
   else code = dump_module(args->operand);
   mem_free((char *)bytes.ptr);
   return code;

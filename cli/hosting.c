@@ -55,7 +55,7 @@ static void block_signals(sigset_t *out_set) {
 }
 
 // The app's name, from a module read for that alone.
-static ExitCode read_name(Hosting *hosting, Str module_bytes) {
+static ExitCode read_name(Hosting *hosting, const char *path, Str module_bytes) {
   Arena arena;
   arena_init(&arena, 0);
   Module *module;
@@ -63,7 +63,10 @@ static ExitCode read_name(Hosting *hosting, Str module_bytes) {
   Err err = module_read(module_bytes, &arena, &module, &text);
   if (err == ERR_NONE) hosting->name = arena_copy(&hosting->arena, module->name);
   arena_free(&arena);
-  if (err != ERR_NONE) return say_err(err, &text);
+  if (err != ERR_NONE) {
+    cli_say("%s: %s", path, text.text);
+    return err == ERR_MEMORY ? CLI_ENVIRONMENT : CLI_PROGRAM;
+  }
   return hosting->name.ptr ? CLI_OK : CLI_ENVIRONMENT;
 }
 
@@ -103,7 +106,7 @@ ExitCode hosting_open(Hosting *hosting, const Args *args, Str module_bytes) {
   arena_init(&hosting->arena, 0);
   sigset_t set;
   block_signals(&set);
-  ExitCode code = read_name(hosting, module_bytes);
+  ExitCode code = read_name(hosting, args->operand, module_bytes);
   if (code == CLI_OK) code = open_host(hosting, args, module_bytes);
   if (code == CLI_OK) print_ready(hosting);
   else arena_free(&hosting->arena);

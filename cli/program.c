@@ -7,7 +7,10 @@
 
 #include "runtime/base/mem.h"
 
-bool is_module_file(Str bytes) { return str_starts(bytes, STR("AUPM")); }
+bool is_module_file(const char *path, Str bytes) {
+  size_t len = strlen(path);
+  return str_starts(bytes, STR("AUPM")) || (len > 5 && strcmp(path + len - 5, ".aupm") == 0);
+}
 
 Str program_beside(const char *first, Str path, Arena *arena) {
   const char *slash = strrchr(first, '/');

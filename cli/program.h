@@ -27,7 +27,7 @@ bool program_format(const Args *args, RenderFormat *out_format);
 // program_compile and program_show. Anything but CLI_OK: nothing is left to free.
 ExitCode program_load(Program *program, const char *path, bool with_tests, RenderFormat format);
 
-// Is it a module file, by its first bytes?
-bool is_module_file(Str bytes);
+// Is it a module file, by its first bytes or its name?
+bool is_module_file(const char *path, Str bytes);
 // The path as `use` means it: beside the first source, unless it is absolute. In the arena; ptr NULL: no memory.
 Str program_beside(const char *first, Str path, Arena *arena);

@@ -36,7 +36,7 @@ ExitCode cli_serve(const Args *args) {
     cli_say("%s", text.text);
     return CLI_ENVIRONMENT;
   }
-  code = is_module_file(bytes) ? serve_bytes(args, bytes) : serve_source(args);
+  code = is_module_file(args->operand, bytes) ? serve_bytes(args, bytes) : serve_source(args);
   mem_free((char *)bytes.ptr);
   return code;
 }
