@@ -142,7 +142,7 @@ static void lower_expect(Emit *e, const HStmt *stmt) {
 // fine:
 static void lower_expect_reject(Emit *e, const HStmt *stmt) {
   Label caught = {0}, fail = {0}, fine = {0};
-  Reg error = reg_fixed(e, e->type_int);
+  Reg error = reg_temp(e, e->type_int);
   code_jump(e, OP_CATCH, error, &caught);
   Cleanup cleanup = {e->cleanup, CLEANUP_CATCH, 0};
   e->cleanup = &cleanup;
@@ -162,6 +162,7 @@ static void lower_expect_reject(Emit *e, const HStmt *stmt) {
     reg_free(e, wanted);
     reg_free(e, same);
   }
+  reg_free(e, error);
   code_bind(e, &fail);
   fail_with(e, stmt->b);
   code_bind(e, &fine);
