@@ -165,6 +165,7 @@ void code_bind(Emit *e, Label *label) {
   assert(!label->bound);
   label->bound = true;
   label->position = segment->count;
+  if (label->pending) segment->landing = label->position + 1;
   for (uint32_t at = label->pending; at != 0;) {
     Instruction *jump = &segment->code[at - 1];
     at = jump->k;
@@ -178,13 +179,9 @@ static bool op_jumps(uint8_t op) {
 
 static bool op_leaves(uint8_t op) { return op == OP_RETURN || op == OP_RETURN_VOID || op == OP_REJECT || op == OP_JUMP; }
 
-// Jumps that reach the end of the segment are looked for among the last ones only when the last instruction leaves.
 bool code_ended(const Emit *e) {
   const Segment *segment = &e->segments[e->segment];
-  if (segment->count == 0 || !op_leaves(segment->code[segment->count - 1].op)) return false;
-  for (uint32_t i = segment->count; i-- > 0;)
-    if (op_jumps(segment->code[i].op) && segment->code[i].k == segment->count) return false;
-  return true;
+  return segment->count > 0 && op_leaves(segment->code[segment->count - 1].op) && segment->landing != segment->count + 1;
 }
 
 // ---- blocks -----------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ typedef uint16_t Reg;
 typedef struct Operand { Reg reg; bool temp; } Operand;
 typedef struct Label { uint32_t position, pending; bool bound; } Label;  // pending: 1 + the last jump that waits for it
 typedef struct LineMark { uint32_t pc, place; } LineMark;
-typedef struct Segment { Instruction *code; uint32_t count, cap; LineMark *lines; uint32_t line_count, line_cap; } Segment;
+typedef struct Segment { Instruction *code; uint32_t count, cap, landing; LineMark *lines; uint32_t line_count, line_cap; } Segment;  // landing: 1 + the last place that a jump goes forward to
 enum { SEGMENT_PROLOGUE, SEGMENT_MAIN, SEGMENT_BLOCKS };  // block i is segment SEGMENT_BLOCKS + i
 
 typedef struct ColumnReg { struct ColumnReg *next; uint16_t column; Reg reg; } ColumnReg;
