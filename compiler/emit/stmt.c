@@ -44,7 +44,7 @@ static void lower_if_stmt(Emit *e, const HStmt *stmt) {
     lower_branch(e, stmt->a, false, &other);
     lower_stmts(e, &stmt->body);
     bool more = stmt->other.count > 0;
-    if (more) code_jump(e, OP_JUMP, 0, &end);
+    if (more && !code_ended(e)) code_jump(e, OP_JUMP, 0, &end);
     code_bind(e, &other);
     if (!more || stmt->other.count != 1 || stmt->other.items[0].kind != HS_IF) break;
     stmt = &stmt->other.items[0];
@@ -60,7 +60,7 @@ static void lower_if_some_stmt(Emit *e, const HStmt *stmt) {
   if (stmt->local != NO_LOCAL) code_op(e, OP_OPEN, local_reg(e, stmt->local), value.reg, 0);
   operand_free(e, value);
   lower_stmts(e, &stmt->body);
-  if (stmt->other.count) code_jump(e, OP_JUMP, 0, &end);
+  if (stmt->other.count && !code_ended(e)) code_jump(e, OP_JUMP, 0, &end);
   code_bind(e, &none);
   lower_stmts(e, &stmt->other);
   code_bind(e, &end);
@@ -74,7 +74,7 @@ static void lower_match_stmt(Emit *e, const HStmt *stmt) {
     e->span = stmt->span;
     lower_patterns(e, &stmt->arms.items[i], matched, tag, &next_arm);
     lower_stmts(e, &stmt->arms.items[i].body);
-    if (i + 1 < stmt->arms.count) code_jump(e, OP_JUMP, 0, &end);
+    if (i + 1 < stmt->arms.count && !code_ended(e)) code_jump(e, OP_JUMP, 0, &end);
     code_bind(e, &next_arm);
   }
   code_bind(e, &end);
