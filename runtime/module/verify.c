@@ -271,7 +271,6 @@ static void free_scratch(Verifier *v) {
 
 static Err verify_all(Verifier *v) {
   for (uint32_t i = 0; i < v->types->count; i++) v->type_classes[i] = classes_of(v->types, v->types->types[i]);
-  for (int i = 0; i < BUILTIN_COUNT_; i++) builtin_signature((BuiltinId)i, &v->signatures[i]);
   TRY(verify__tables(v));
   for (uint32_t i = 0; i < v->module->function_count; i++) TRY(check_function(v, i));
   v->call_starts[v->module->function_count] = v->call_count;

@@ -30,7 +30,7 @@ typedef struct Verifier {
   uint32_t call_count;
   uint32_t *call_starts;         // by function, one more at the end
   uint8_t *own_effects;          // by function: of its instructions alone
-  BuiltinSignature *signatures;  // by BuiltinId
+  BuiltinSignature *signatures;  // by BuiltinId; parsed when first met (node_count is 0 until then)
 } Verifier;
 static const uint16_t NO_PLAN = 0xFFFF;
 

@@ -119,7 +119,8 @@ static Err check_ORDERED(Verifier *v) {
 static Err check_JOIN(Verifier *v) { return check_run_kind(v, v->at.b, v->at.c, TYPE_TEXT); }
 
 static Err check_BUILTIN(Verifier *v) {
-  const BuiltinSignature *signature = &v->signatures[v->at.b];
+  BuiltinSignature *signature = &v->signatures[v->at.b];
+  if (signature->node_count == 0) builtin_signature((BuiltinId)v->at.b, signature);
   BuiltinBinding binding;
   uint32_t bad = 0;
   TRY(check_run(v, v->at.c, signature->param_count));
