@@ -122,6 +122,25 @@ void diag_poison(DiagList *diags, Span region) {
 bool diag_has_errors(const DiagList *diags) { return diags->failed || diags->error_count > 0; }
 bool diag_is_full(const DiagList *diags) { return diags->failed || diags->error_count == DIAG_ERRORS_MAX; }
 
+void diag_drop_errors_in(DiagList *diags, Span region) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < diags->count; i++) {
+    Diag *diag = diags->items[i];
+    bool is_dropped = diag->severity == SEVERITY_ERROR && diag->span.start >= region.start && diag->span.start < region.end;
+    if (is_dropped) diags->error_count--;
+    else diags->items[kept++] = diag;
+  }
+  diags->count = kept;
+}
+
+bool diag_has_error_in(const DiagList *diags, Span region) {
+  for (uint32_t i = 0; i < diags->count; i++) {
+    const Diag *diag = diags->items[i];
+    if (diag->severity == SEVERITY_ERROR && diag->span.start >= region.start && diag->span.start < region.end) return true;
+  }
+  return false;
+}
+
 static bool comes_before(const Diag *a, const Diag *b) {
   if (a->span.start != b->span.start) return a->span.start < b->span.start;
   return a->code < b->code;

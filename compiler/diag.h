@@ -70,6 +70,10 @@ void diag_fix(DiagList *diags, Diag *diag, Span span, Str replacement);
 void diag_poison(DiagList *diags, Span region);
 // True once an error was reported (or memory ran out): the phase's result is not to be used.
 bool diag_has_errors(const DiagList *diags);
+// Takes back the errors that start in this region: what was just found explains them.
+void diag_drop_errors_in(DiagList *diags, Span region);
+// True when an error starts in the region.
+bool diag_has_error_in(const DiagList *diags, Span region);
 // No further error would be kept: a phase may stop.
 bool diag_is_full(const DiagList *diags);
 // By position, then code. Stable.

@@ -272,23 +272,44 @@ static Token open_before(const Mistake *m) {
   return depth ? lexer->opens[depth].token : (Token){.kind = T_END};
 }
 
+// Nothing but space stands between the bracket and the end of its line: what follows is meant to have lines of its own.
+static bool opens_lines(const Mistake *m, Token open) {
+  const char *c = m->p->source->text.ptr + (open.end - m->p->source->base);
+  while (*c == ' ' || *c == '\t' || *c == '\r') c++;
+  return *c == '\n' || *c == '/';
+}
+
+static bool say_unclosed(const Mistake *m, Token open, int closer) {
+  char found[FOUND_BYTES_MAX + 16];
+  DiagList *diags = m->p->diags;
+  Diag *diag = diag_add(diags, DIAG_E002, token_span(open), "this `%s` is not closed", token_words(open.kind));
+  diag_label(diags, diag, m->span, "a `%s` is missing before %s", token_words(closer), found_words(m, found));
+  diag_fix(diags, diag, (Span){m->p->last_end, m->p->last_end}, str_from(token_words(closer)));
+  return true;
+}
+
+static int closer_of_small(Token open) { return open.kind == T_LPAREN ? T_RPAREN : open.kind == T_LBRACK ? T_RBRACK : 0; }
+
+// The next line goes on as if the bracket of this one were closed.
+static bool know_unclosed(const Mistake *m) {
+  Token open = open_before(m);
+  int closer = closer_of_small(open);
+  bool is_next_line = closer && (m->token.flags & TOKEN_FIRST) && !opens_lines(m, open);
+  return is_next_line && accepts(m, closer) && say_unclosed(m, open, closer);
+}
+
 static bool know_missing(const Mistake *m) {
   DiagList *diags = m->p->diags;
   char found[FOUND_BYTES_MAX + 16];
-  Span behind = {m->p->last_end, m->p->last_end};
   if (is_end(m->token)) return false;
   if (accepts_before(m, T_COMMA)) {
     Diag *diag = diag_add(diags, DIAG_E001, m->span, "a comma is missing before %s", found_words(m, found));
-    diag_fix(diags, diag, behind, STR(","));
+    diag_fix(diags, diag, (Span){m->p->last_end, m->p->last_end}, STR(","));
     return true;
   }
   Token open = open_before(m);
-  int closer = open.kind == T_LPAREN ? T_RPAREN : open.kind == T_LBRACK ? T_RBRACK : 0;
-  if (!closer || !accepts_before(m, closer)) return false;
-  Diag *diag = diag_add(diags, DIAG_E002, token_span(open), "this `%s` is not closed", token_words(open.kind));
-  diag_label(diags, diag, m->span, "a `%s` is missing before %s", token_words(closer), found_words(m, found));
-  diag_fix(diags, diag, behind, str_from(token_words(closer)));
-  return true;
+  int closer = closer_of_small(open);
+  return closer && accepts_before(m, closer) && say_unclosed(m, open, closer);
 }
 
 static bool know_line_end(const Mistake *m) {
@@ -310,7 +331,7 @@ void expect_report(Parser *p, Token token) {
   m.wants_name = accepts(&m, T_ID);
   m.wants_value = m.wants_name && accepts(&m, T_INT) && accepts(&m, T_MINUS);
   m.wants_operator = accepts(&m, T_PLUS) && accepts(&m, T_AND);
-  static bool (*const RECOGNISERS[])(const Mistake *) = {know_assign,   know_query,   know_while,    know_reserved, know_decl,
+  static bool (*const RECOGNISERS[])(const Mistake *) = {know_unclosed, know_assign,  know_query,   know_while,    know_reserved, know_decl,
                                                           know_word,     know_missing, know_operator, know_optional, know_line_end};
   for (size_t i = 0; i < countof(RECOGNISERS); i++)
     if (RECOGNISERS[i](&m)) return;

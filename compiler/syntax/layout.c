@@ -196,22 +196,26 @@ Token lexer_innermost(const Lexer *lexer) {
   return lexer->depth ? lexer->opens[lexer->depth].token : (Token){.kind = T_END};
 }
 
-static bool has_error_since(const Lexer *lexer, uint32_t start) {
-  for (uint32_t i = 0; i < lexer->diags->count; i++) {
-    const Diag *diag = lexer->diags->items[i];
-    if (diag->severity == SEVERITY_ERROR && diag->span.start >= start) return true;
-  }
-  return false;
+// An error told already explains why this bracket has no partner: one on the line of a brace, or on the line of a ( or [
+// and behind it.
+static bool is_explained(const Lexer *lexer, Token open) {
+  const char *text = lexer->source->text.ptr, *from = text + (open.start - lexer->source->base);
+  const char *line_end = memchr(from, '\n', (size_t)(lexer->end - from));
+  while (from > text && from[-1] != '\n') from--;
+  Span region = {lexer->source->base + (uint32_t)(from - text), UINT32_MAX};
+  if (open.kind == T_LBRACE) region.start = open.start;
+  if (open.kind == T_LBRACE && line_end) region.end = lexer->source->base + (uint32_t)(line_end - text);
+  return diag_has_error_in(lexer->diags, region);
 }
 
 // The innermost open bracket has no partner; `here` shows it.
 static void report_unclosed(Lexer *lexer, Token here, const char *why) {
   Token open = lexer->opens[lexer->depth].token;
   bool is_brace = open.kind == T_LBRACE;
-  if (open.kind == T_STRBEG || (!is_brace && has_error_since(lexer, open.start))) return;
   Token suspect = lexer->suspect_open;
   bool has_suspect = is_brace && suspect.kind && suspect.start > open.start;
   Token blamed = has_suspect ? suspect : open;
+  if (open.kind == T_STRBEG || is_explained(lexer, blamed)) return;
   Diag *diag = diag_add(lexer->diags, DIAG_E002, token_span(blamed), "this `%s` is not closed", token_words(blamed.kind));
   if (has_suspect)
     diag_label(lexer->diags, diag, token_span(lexer->suspect_close), "this `}` stands further left than the line of that `{`, so it seems to close an outer one");
@@ -220,6 +224,7 @@ static void report_unclosed(Lexer *lexer, Token here, const char *why) {
 }
 
 static Token give(Lexer *lexer, Token token) {
+  if (lexer->depth == 0 && (token.flags & TOKEN_FIRST) && token.indent == 0) lexer->decl_start = token.start;
   lexer->previous = token;
   return token;
 }
@@ -272,6 +277,8 @@ static bool take_closer(Lexer *lexer, Token token, Token *out_token) {
   uint32_t partner = find_partner(lexer, token.kind);
   if (!partner) {
     drop_first(lexer);
+    // After a mistake in this declaration its brackets are not to be trusted.
+    if (diag_has_error_in(lexer->diags, (Span){lexer->decl_start, UINT32_MAX})) return false;
     Diag *diag = diag_add(lexer->diags, DIAG_E001, token_span(token), "this `%s` closes nothing", token_words(token.kind));
     if (lexer->depth) {
       Token open = lexer->opens[lexer->depth].token;

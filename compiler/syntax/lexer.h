@@ -45,6 +45,7 @@ typedef struct Lexer {
   Open opens[NESTING_MAX + 1];      // opens[0] is the outside
   uint32_t depth;
   Token previous;                   // the last one given
+  uint32_t decl_start;              // where the last word in column 1 outside all brackets stands
   uint32_t closers_due;             // virtual closers to give before the next token
   bool newline_due;
   Token suspect_open, suspect_close;  // a `}` whose indent fits another opener than the one it closes

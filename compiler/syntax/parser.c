@@ -65,10 +65,34 @@ static Token recover(Parser *p, Token token) {
   uint32_t depth = lexer_depth(&p->lexer) - is_opener(token.kind);
   uint32_t region_index = p->diags->poisoned_count;
   diag_poison(p->diags, region);
+  if (token.kind == T_RBRACE) {
+    // The item is cut short by the brace that closes its list: end the item, then take the brace.
+    Token newline = {p->last_end, p->last_end, T_NL, TOKEN_VIRTUAL, 0};
+    feed(p, newline);
+    int kind = T_RBRACE;
+    if (grammar__accepts(p->grammar, &kind, 1)) {
+      if (region_index < p->diags->poisoned_count) p->diags->poisoned[region_index].end = token.end;
+      return token;
+    }
+  }
   feed(p, token);
   token = skip_item(p, token, depth);
   if (region_index < p->diags->poisoned_count) p->diags->poisoned[region_index].end = token.start;
   return token;
+}
+
+// Does the token only follow from a mistake that is told already?
+static bool is_told(const Parser *p, Token token) {
+  const Span since_decl = {p->lexer.decl_start, UINT32_MAX};
+  // A closer that the layout put in.
+  if ((token.flags & TOKEN_VIRTUAL) && token.kind != T_NL) return diag_has_errors(p->diags);
+  if (!(token.flags & TOKEN_FIRST)) return false;
+  // What stands indented outside all brackets when its declaration has an error: a brace was lost with it.
+  if (lexer_depth(&p->lexer) == 0) return token.indent > 0 && diag_has_error_in(p->diags, since_decl);
+  // A statement where none may stand: its block's brace was taken for another.
+  bool is_stmt = token.kind == T_LET || token.kind == T_VAR || token.kind == T_RETURN || token.kind == T_REQUIRE || token.kind == T_REJECT ||
+                 token.kind == T_DELETE || token.kind == T_INSERT || token.kind == T_FOR;
+  return is_stmt && diag_has_error_in(p->diags, (Span){lexer_innermost(&p->lexer).start, UINT32_MAX});
 }
 
 static void run(Parser *p) {
@@ -77,9 +101,7 @@ static void run(Parser *p) {
     int kind = token.kind;
     if (p->lexer.is_stopped || diag_is_full(p->diags)) return;
     if (!grammar__accepts(p->grammar, &kind, 1)) {
-      // A closer that the layout put in is the result of a mistake that is told already.
-      bool is_told = (token.flags & TOKEN_VIRTUAL) && kind != T_NL && diag_has_errors(p->diags);
-      if (!is_told) expect_report(p, token);
+      if (!is_told(p, token)) expect_report(p, token);
       if (kind == T_END) return;
       token = recover(p, token);
       continue;

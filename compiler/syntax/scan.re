@@ -117,6 +117,7 @@ static Token scan_text(Lexer *lexer, const char *from, bool is_first) {
 static Token close_text(Lexer *lexer, const char *here) {
   while (lexer->modes[lexer->mode_count - 1] != '"') lexer->mode_count--;
   uint32_t brace = lexer->mode_starts[--lexer->mode_count];
+  diag_drop_errors_in(lexer->diags, (Span){brace + 1, at(lexer, here) + 1});
   Diag *diag = diag_add(lexer->diags, DIAG_E003, (Span){brace, brace + 1}, "this `{` inside a text is not closed before the end of its line");
   diag_help(lexer->diags, diag, "close it with `}` and the text with `\"`; a brace that is meant as a letter is written \\{");
   lexer->cursor = here;
