@@ -20,10 +20,6 @@
 #include "compiler/syntax/build.h"
 #include "runtime/base/mem.h"
 
-// The growing stack of lemon's template takes its memory as all of us do. parser.c limits its depth (PARSER_STACK_MAX).
-#define malloc(size) mem_alloc(size)
-#define realloc(block, size) mem_realloc(block, size)
-#define free(block) mem_free(block)
 
 static const Token NO_TOKEN = {0};
 static const Name NO_NAME = {0};

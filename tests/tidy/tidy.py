@@ -32,7 +32,7 @@ ONLY = {
 }
 COMPILER_MAY_INCLUDE = {"runtime/base", "runtime/value", "runtime/module"}
 # In compiler/ itself, sources and diagnostics are the ground the phases stand on; the rest (compile.c) stands above them.
-COMPILER_GROUND = ("source", "diag", "render", "suggest")
+COMPILER_GROUND = ("source", "lines", "diag", "render", "suggest")
 COMPILER_ORDER = {"compiler ground": 0, "compiler/syntax": 1, "compiler/check": 2, "compiler/emit": 3, "compiler": 4}
 
 FILE_LINES_MAX = 1000

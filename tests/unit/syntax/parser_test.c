@@ -185,6 +185,20 @@ Test(parser, sources_end_at_their_limit) {
   check_limit(repeated("view v = 1", " ", "", "", SOURCE_BYTES_MAX - 9), DIAG_E022, "SOURCE_BYTES_MAX");
 }
 
+Test(parser, what_is_not_text_is_refused_where_it_begins) {
+  static const struct { const char *bytes; size_t len, at; } ROWS[] = {
+    {"view a = 1\n\0view b = 2", 22, 11}, {"\0", 1, 0}, {"view \xC3(", 7, 5}, {"\xFF\xFE" "v\0", 4, 0}, {"a\xED\xA0\x80", 4, 1}, {"\x7F" "ELF\0", 5, 4}, {"a\xC0\x80", 3, 1},
+  };
+  for (size_t i = 0; i < countof(ROWS); i++) {
+    Front f;
+    front_parse(&f, "t.aup", (Str){ROWS[i].bytes, ROWS[i].len});
+    cr_assert_eq(f.diags.count, 1, "%zu", i);
+    cr_expect_eq(f.diags.items[0]->code, DIAG_E021);
+    cr_expect_eq(f.diags.items[0]->span.start - f.source->base, ROWS[i].at, "%zu", i);
+    front_close(&f);
+  }
+}
+
 Test(parser, floods_give_few_errors_fast) {
   static const char *const PIECES[] = {"{", "[", "(", "\"", "}", ")", "]", ";", "x\n", "\\", "'", "`", "/*", "\"{", "@", "\n", "///\n", "view v = 1\n", "a.", "\xEF\xBB\xBF", "1..", "if ", "let ", "from x in ", "#\n"};
   for (size_t i = 0; i < countof(PIECES); i++) {
