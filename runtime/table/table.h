@@ -6,7 +6,7 @@
 // Thread: Db and Txn: the owner only. Snapshot: any thread once taken; taking and releasing: the owner.
 // Errors: ERR_EXISTS (key taken), ERR_NOT_FOUND (no such row), ERR_LIMIT (rows_max, bytes budget, key too long), ERR_MEMORY.
 //         A failed change changes nothing.
-// Limits: TABLE_KEY_BYTES_MAX for a key or index entry; the Db's bytes_max.
+// Limits: TABLE_KEY_BYTES_MAX for a key or index entry; the Db's bytes_max, which one change may pass by the pages it takes.
 #pragma once
 #include "runtime/base/arena.h"
 #include "runtime/base/err.h"

@@ -139,11 +139,9 @@ void tree_need(const TreeShape *shape, TreeRoot root, uint32_t heap_bytes, TreeN
   unsigned leaf_class = page_class_for(smaller(leaf_bytes, shape->leaf->page_bytes_max));
   bool may_split = leaf_bytes >= shape->leaf->page_bytes_max || shape->leaf->rows_max < 64;
   need->blocks[leaf_class] += may_split ? 4 : 2;
-  need->bytes += page_class_bytes(leaf_class) * (may_split ? 4ull : 2ull);
   if (!may_split) return;
   uint32_t inner = 4 * root.height + 2;
   need->blocks[shape->inner->class_max] += inner;
-  need->bytes += (uint64_t)inner * shape->inner->page_bytes_max;
 }
 
 // ---- changing ---------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ bool path_next(const TreeShape *shape, Path *path);   // to the next row; false 
 bool path_back(const TreeShape *shape, Path *path);
 
 // What one change of a tree may need, so that many trees can be asked for at once.
-typedef struct TreeNeed { uint32_t blocks[PAGE_CLASSES]; uint64_t bytes; } TreeNeed;
+typedef struct TreeNeed { uint32_t blocks[PAGE_CLASSES]; } TreeNeed;
 void tree_need(const TreeShape *shape, TreeRoot root, uint32_t heap_bytes, TreeNeed *need);
 
 void tree_insert(Db *db, uint32_t tree, const Cell *cells);   // the key must not be there

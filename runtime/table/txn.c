@@ -17,6 +17,7 @@ typedef struct Plan {
   uint16_t number;          // of the table
   TreeNeed need;
   uint64_t bytes;           // that the change adds to txn_changed_bytes
+  bool grows;               // the budget has a say; taking away and changing numbers is always allowed
   Page *overflow;           // made for it, by dead_next
   uint64_t keys_len;        // to go back to
 } Plan;
@@ -64,10 +65,11 @@ static Err keep_texts(Plan *plan, const Layout *layout, Cell *cells) {
   return ERR_NONE;
 }
 
-// Pages and list entries for all that follows, within the Db's budget.
+// Pages and list entries for all that follows. The budget is looked at before and not counted to the last page: what a
+// change may need at worst is far more than what it takes, and a small app would be refused long before it is full.
 static Err plan_reserve(Plan *plan) {
   Db *db = plan->db;
-  if (db->bytes_max && db->pool.bytes_used + plan->need.bytes > db->bytes_max) return ERR_LIMIT;
+  if (plan->grows && db->bytes_max && db->pool.bytes_used + plan->bytes > db->bytes_max) return ERR_LIMIT;
   for (unsigned class = 0; class < PAGE_CLASSES; class++)
     if (plan->need.blocks[class] > db->pool.count[class]) TRY(pool_reserve(&db->pool, class, plan->need.blocks[class]));
   return db__reserve_lists(db, 1u + plan->table->index_count);
@@ -152,6 +154,7 @@ static Err insert_plan(Plan *plan, const Value *columns, Change *change) {
   if (tree_find_row(plan->rows, root, db->cells, &page, &slot)) return ERR_EXISTS;
   if (plan->def->rows_max && root.rows >= plan->def->rows_max && !db->txn.applying) return ERR_LIMIT;
   plan->bytes = cells_bytes(plan->rows->leaf, db->cells);
+  plan->grows = true;
   TRY(keep_texts(plan, plan->rows->leaf, db->cells));
   tree_need(plan->rows, root, cells_heap_bytes(plan->rows->leaf, db->cells), &plan->need);
   TRY(insert_entries(plan, db->cells));
@@ -292,6 +295,7 @@ static Err update_plan(Plan *plan, Update *update, Change *change) {
     if (layout->columns[column].kind != CELL_TEXT) continue;
     size_t len = db->cells[i].text.len;
     plan->bytes += len;
+    plan->grows = true;
     if (!cell_overflows(layout, column, len)) heap += (uint32_t)len;
     TRY(keep_text(plan, layout, column, &db->cells[i]));
   }
