@@ -360,6 +360,31 @@ TypeExpr *build__type_record(Parser *p, Token open, List entries) {
 
 // ---- declarations -------------------------------------------------------------------------
 
+// Which declarations a word of the header fits. The grammar takes them all after any name, so that one that does not fit
+// gets a message of its own.
+static void check_header(Parser *p, const Decl *decl) {
+  const Header *header = &decl->header;
+  bool is_view = decl->kind == DECL_VIEW, is_table = decl->kind == DECL_TABLE;
+  bool has_users = is_view || decl->kind == DECL_INPUT || decl->kind == DECL_PAGE;
+  Diag *diag;
+  if (header->paged && !is_view) {
+    diag = diag_add(p->diags, DIAG_E001, header->paged->span, "`paged` belongs to a view");
+    diag_help(p->diags, diag, "it says how many rows of a list are sent at once");
+  }
+  if (header->every && !is_view) {
+    diag = diag_add(p->diags, DIAG_E001, header->every->span, "`every` belongs to a view or a timer");
+    diag_help(p->diags, diag, "timer name every 5min { … }");
+  }
+  if (header->max && !is_table) {
+    diag = diag_add(p->diags, DIAG_E001, header->max->span, "`max` stands behind the name of a table or the type of a field");
+    diag_help(p->diags, diag, "table Room max 1_000 { … }");
+  }
+  if (!span_is_none(header->for_span) && !has_users) {
+    diag = diag_add(p->diags, DIAG_E001, header->for_span, "`for` belongs to an input, a view or a page");
+    diag_help(p->diags, diag, "only what a client can ask for has users");
+  }
+}
+
 Decl *build__decl(Parser *p, DeclKind kind, Token first, Token name, List suffixes) {
   Header *header = build__header(p, suffixes);
   Decl *decl = build__node(p, sizeof *decl);
@@ -369,6 +394,7 @@ Decl *build__decl(Parser *p, DeclKind kind, Token first, Token name, List suffix
   decl->name = build__def(p, name);
   decl->doc = build__doc(p, first.start);
   decl->header = *header;
+  check_header(p, decl);
   return decl;
 }
 

@@ -127,12 +127,7 @@ decl(D) ::= RECORD(K) ID(N) hmods(M) LBRACE fields(F) RBRACE. { D = build__recor
 decl(D) ::= STATE(K) field(F). { D = build__one_field(p, DECL_STATE, K, F); }
 decl(D) ::= STATE(K) LBRACE fields(F) RBRACE. { D = build__state_decl(p, K, F); }
 decl(D) ::= TABLE(K) ID(N) hmods(M) LBRACE titems(I) RBRACE. { D = build__table(p, K, N, M, I); }
-decl(D) ::= ERROR(K) ID(N) params(P) string(T) wmods(M). {
-  Header *header = build__header(p, M);
-  FieldList params = FINISH(Field, P);
-  D = build__decl(p, DECL_ERROR, K, N, build__list(p));
-  if (D && header) { D->header = *header; D->function.params = params; D->title = T; }
-}
+decl(D) ::= ERROR(K) ID(N) params(P) string(T) wmods(M). { D = build__function(p, DECL_ERROR, K, (Signature){N, P, NULL, M}); if (D) D->title = T; }
 decl(D) ::= ROLE(K) idlist(L) wmods(M). {
   Header *header = build__header(p, M);
   NameList names = build__defs(p, L);
@@ -154,12 +149,7 @@ decl(D) ::= FN(K) sig(S) EQ value(V). { D = build__function(p, DECL_FN, K, S); i
 decl(D) ::= FN(K) sig(S) block(B). { D = build__function(p, DECL_FN, K, S); if (D) D->function.block = build__block_copy(p, B); }
 decl(D) ::= VIEW(K) sig(S) EQ value(V). { D = build__function(p, DECL_VIEW, K, S); if (D) D->function.value = V; }
 decl(D) ::= VIEW(K) sig(S) block(B). { D = build__function(p, DECL_VIEW, K, S); if (D) D->function.block = build__block_copy(p, B); }
-decl(D) ::= OUTPUT(K) ID(N) params(P) hmods(M). {
-  Header *header = build__header(p, M);
-  FieldList params = FINISH(Field, P);
-  D = build__decl(p, DECL_OUTPUT, K, N, build__list(p));
-  if (D && header) { D->header = *header; D->function.params = params; }
-}
+decl(D) ::= OUTPUT(K) ID(N) params(P) hmods(M). { D = build__function(p, DECL_OUTPUT, K, (Signature){N, P, NULL, M}); }
 decl(D) ::= TIMER(K) ID(N) wmods(M) EVERY expr(E) block(B). { D = build__decl(p, DECL_TIMER, K, N, M); if (D) { D->timer.every = E; D->timer.block = B; } }
 decl(D) ::= TIMER(K) ID(N) wmods(M) EVERY expr(E) AT expr(A) block(B). { D = build__decl(p, DECL_TIMER, K, N, M); if (D) { D->timer.every = E; D->timer.at = A; D->timer.block = B; } }
 decl(D) ::= TIMER(K) ID(N) wmods(M) FOR ID(R) IN ID(T) AT expr(A) block(B). {
