@@ -120,7 +120,6 @@ void diag_poison(DiagList *diags, Span region) {
 }
 
 bool diag_has_errors(const DiagList *diags) { return diags->failed || diags->error_count > 0; }
-bool diag_is_full(const DiagList *diags) { return diags->failed || diags->error_count == DIAG_ERRORS_MAX; }
 
 void diag_drop_errors_in(DiagList *diags, Span region) {
   uint32_t kept = 0;

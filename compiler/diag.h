@@ -75,7 +75,7 @@ void diag_drop_errors_in(DiagList *diags, Span region);
 // True when an error starts in the region.
 bool diag_has_error_in(const DiagList *diags, Span region);
 // No further error would be kept: a phase may stop.
-bool diag_is_full(const DiagList *diags);
+static inline bool diag_is_full(const DiagList *diags) { return diags->failed || diags->error_count == DIAG_ERRORS_MAX; }
 // By position, then code. Stable.
 void diag_sort(DiagList *diags);
 

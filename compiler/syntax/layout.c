@@ -77,20 +77,26 @@ void lexer_init(Lexer *lexer, const Source *source, Span part, Arena *arena, Dia
 
 // ---- looking ahead ------------------------------------------------------------------------
 
-static Token peek(Lexer *lexer, uint32_t index) {
-  assert(index < LEXER_AHEAD);
+static Token *ahead_at(Lexer *lexer, uint32_t index) { return &lexer->ahead[(lexer->ahead_first + index) % LEXER_AHEAD]; }
+
+static void scan_ahead(Lexer *lexer, uint32_t index) {
   while (lexer->ahead_count <= index) {
     Token token = lexer__scan(lexer);
-    bool is_second_newline = token.kind == T_NL && lexer->ahead_count && lexer->ahead[lexer->ahead_count - 1].kind == T_NL;
-    if (!is_second_newline) lexer->ahead[lexer->ahead_count++] = token;
+    bool is_second_newline = token.kind == T_NL && lexer->ahead_count && ahead_at(lexer, lexer->ahead_count - 1)->kind == T_NL;
+    if (!is_second_newline) *ahead_at(lexer, lexer->ahead_count++) = token;
   }
-  return lexer->ahead[index];
+}
+
+static inline Token peek(Lexer *lexer, uint32_t index) {
+  assert(index < LEXER_AHEAD);
+  if (lexer->ahead_count <= index) scan_ahead(lexer, index);
+  return *ahead_at(lexer, index);
 }
 
 static void drop_first(Lexer *lexer) {
   assert(lexer->ahead_count > 0);
   lexer->ahead_count--;
-  memmove(lexer->ahead, lexer->ahead + 1, lexer->ahead_count * sizeof(Token));
+  lexer->ahead_first = (lexer->ahead_first + 1) % LEXER_AHEAD;
 }
 
 // A declaration word in column 1 with what must follow it; `index` is its place ahead.

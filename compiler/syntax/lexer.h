@@ -41,7 +41,7 @@ typedef struct Lexer {
   uint32_t mode_count;
 
   Token ahead[LEXER_AHEAD];         // scanned, not yet laid out
-  uint32_t ahead_count;
+  uint32_t ahead_first, ahead_count;  // a ring
   Open opens[NESTING_MAX + 1];      // opens[0] is the outside
   uint32_t depth;
   Token previous;                   // the last one given

@@ -171,12 +171,14 @@ static void check_name(Lexer *lexer, const char *from) {
   complain(lexer, DIAG_E025, from, from + 1, "this name is longer than 255 bytes (NAME_BYTES_MAX)");
 }
 
-#define GIVE(kind) return make(lexer, kind, from, lexer->cursor)
+// The automaton runs on a local; TAKE hands its place to the functions above.
+#define TAKE lexer->cursor = cursor
+#define GIVE(kind) do { TAKE; return make(lexer, kind, from, cursor); } while (0)
 
 Token lexer__scan(Lexer *lexer) {
-  const char *YYMARKER, *YYCTXMARKER, *from;
+  const char *YYMARKER, *YYCTXMARKER, *from, *cursor;
   for (;;) {
-    from = lexer->cursor;
+    from = cursor = lexer->cursor;
     if (diag_is_full(lexer->diags)) lexer->is_stopped = true;  // nothing more would be told
     if (from >= lexer->end || lexer->is_stopped) {
       if (lexer->mode_count && text_is_open(lexer) && !lexer->is_stopped) return close_text(lexer, from);
@@ -184,7 +186,7 @@ Token lexer__scan(Lexer *lexer) {
     }
 /*!re2c
   re2c:define:YYCTYPE = 'unsigned char';
-  re2c:define:YYCURSOR = 'lexer->cursor';
+  re2c:define:YYCURSOR = 'cursor';
   re2c:yyfill:enable = 0;
 
   id_start = L | Nl | "_";
@@ -196,32 +198,32 @@ Token lexer__scan(Lexer *lexer) {
   time_of_day = d{2} ":" d{2} (":" d{2} ("." d+)?)?;
   zone = "Z" | [+-] d{2} ":" d{2};
 
-  [ \t]+            { lexer->is_spaced = true; continue; }
-  "\r"? "\n"        { if (lexer->mode_count && text_is_open(lexer)) return close_text(lexer, from);
+  [ \t]+            { TAKE; lexer->is_spaced = true; continue; }
+  "\r"? "\n"        { TAKE; if (lexer->mode_count && text_is_open(lexer)) return close_text(lexer, from);
                       Token newline = make(lexer, T_NL, from, lexer->cursor);
                       lexer->line = lexer->cursor; lexer->line_is_fresh = true; lexer->is_spaced = true;
                       return newline; }
-  "///" ([^/\n\x00] [^\n\x00]*)? { keep_doc(lexer, from); lexer->is_spaced = true; continue; }
-  "//" [^\n\x00]*   { keep_comment(lexer, from); lexer->is_spaced = true; continue; }
-  "/*"              { while (*lexer->cursor && lexer->cursor < lexer->end && !(lexer->cursor[0] == '*' && lexer->cursor[1] == '/')) lexer->cursor++;
+  "///" ([^/\n\x00] [^\n\x00]*)? { TAKE; keep_doc(lexer, from); lexer->is_spaced = true; continue; }
+  "//" [^\n\x00]*   { TAKE; keep_comment(lexer, from); lexer->is_spaced = true; continue; }
+  "/*"              { TAKE; while (*lexer->cursor && lexer->cursor < lexer->end && !(lexer->cursor[0] == '*' && lexer->cursor[1] == '/')) lexer->cursor++;
                       if (lexer->cursor < lexer->end) lexer->cursor += 2;
                       complain(lexer, DIAG_E006, from, from + 2, "a comment starts with // and ends with its line");
                       lexer->is_spaced = true; continue; }
-  "#" [^\n\x00]*    { complain(lexer, DIAG_E006, from, from + 1, "a comment starts with //"); lexer->is_spaced = true; continue; }
+  "#" [^\n\x00]*    { TAKE; complain(lexer, DIAG_E006, from, from + 1, "a comment starts with //"); lexer->is_spaced = true; continue; }
 
   "@" date ("T" time_of_day zone)? { GIVE(T_TIME); }
-  "@" d ([0-9A-Za-z:+-] | "." d)* { complain(lexer, DIAG_E014, from, lexer->cursor, "a date is written @2026-10-04, a time @2026-10-04T09:00Z or with +02:00 at its end"); GIVE(T_TIME); }
-  "@" id_start id_cont* { check_name(lexer, from + 1); GIVE(T_ANNOT); }
+  "@" d ([0-9A-Za-z:+-] | "." d)* { TAKE; complain(lexer, DIAG_E014, from, lexer->cursor, "a date is written @2026-10-04, a time @2026-10-04T09:00Z or with +02:00 at its end"); GIVE(T_TIME); }
+  "@" id_start id_cont* { TAKE; check_name(lexer, from + 1); GIVE(T_ANNOT); }
   int unit          { GIVE(T_DURATION); }
   int "." int       { GIVE(T_DECIMAL); }
   int               { GIVE(T_INT); }
-  int ("." int)? id_start id_cont* { complain(lexer, DIAG_E013, from, lexer->cursor, "a number runs into letters here"); 
+  int ("." int)? id_start id_cont* { TAKE; complain(lexer, DIAG_E013, from, lexer->cursor, "a number runs into letters here"); 
                       GIVE(T_INT); }
-  id_start id_cont* { int kind = lexer__keyword(lexer, from, (size_t)(lexer->cursor - from)); check_name(lexer, from); GIVE(kind); }
+  id_start id_cont* { TAKE; int kind = lexer__keyword(lexer, from, (size_t)(lexer->cursor - from)); check_name(lexer, from); GIVE(kind); }
 
-  "\""              { return scan_text(lexer, from, true); }
-  "{"               { if (!push_mode(lexer, '{', from)) continue; GIVE(T_LBRACE); }
-  "}"               { if (lexer->mode_count && lexer->modes[lexer->mode_count - 1] == '"') { lexer->mode_count--; return scan_text(lexer, from, false); }
+  "\""              { TAKE; return scan_text(lexer, from, true); }
+  "{"               { TAKE; if (!push_mode(lexer, '{', from)) continue; GIVE(T_LBRACE); }
+  "}"               { TAKE; if (lexer->mode_count && lexer->modes[lexer->mode_count - 1] == '"') { lexer->mode_count--; return scan_text(lexer, from, false); }
                       if (lexer->mode_count) lexer->mode_count--;
                       GIVE(T_RBRACE); }
   "("  { GIVE(T_LPAREN); }   ")"  { GIVE(T_RPAREN); }   "["  { GIVE(T_LBRACK); }  "]"  { GIVE(T_RBRACK); }
@@ -233,20 +235,20 @@ Token lexer__scan(Lexer *lexer) {
   "/"  { GIVE(T_SLASH); }    "%"  { GIVE(T_PERCENT); }  ","  { GIVE(T_COMMA); }   ":"  { GIVE(T_COLON); }
   "|"  { GIVE(T_PIPE); }
 
-  ";"               { foreign(lexer, from, "there are no semicolons: a line ends a statement", ""); GIVE(T_NL); }
-  "&&"              { foreign(lexer, from, "write `and` for `&&`", "and"); GIVE(T_AND); }
-  "||"              { foreign(lexer, from, "write `or` for `||`", "or"); GIVE(T_OR); }
-  "!"               { foreign(lexer, from, "write `not` for `!`", "not "); GIVE(T_NOT); }
-  "==="             { foreign(lexer, from, "write `==` for `===`", "=="); GIVE(T_EQEQ); }
-  "!==" | "<>"      { foreign(lexer, from, "two values differ when `!=` holds", "!="); GIVE(T_NE); }
-  ":="              { foreign(lexer, from, "write `=` for `:=`", "="); GIVE(T_EQ); }
-  "++"              { foreign(lexer, from, "write `x += 1` for `x++`", " += 1"); continue; }
-  "--" / [ \t\r]* [;\n)}] { foreign(lexer, from, "write `x -= 1` for `x--`", " -= 1"); continue; }
-  "'"               { return scan_foreign_text(lexer, from, '\''); }
-  "`"               { return scan_foreign_text(lexer, from, '`'); }
-  "\u201c" | "\u201d" | "\u201e" { foreign(lexer, from, "texts stand in straight double quotes", "\""); poison_line(lexer, from); continue; }
-  "\x00"            { return make(lexer, T_END, from, from); }
-  *                 { strange(lexer, from); continue; }
+  ";"               { TAKE; foreign(lexer, from, "there are no semicolons: a line ends a statement", ""); GIVE(T_NL); }
+  "&&"              { TAKE; foreign(lexer, from, "write `and` for `&&`", "and"); GIVE(T_AND); }
+  "||"              { TAKE; foreign(lexer, from, "write `or` for `||`", "or"); GIVE(T_OR); }
+  "!"               { TAKE; foreign(lexer, from, "write `not` for `!`", "not "); GIVE(T_NOT); }
+  "==="             { TAKE; foreign(lexer, from, "write `==` for `===`", "=="); GIVE(T_EQEQ); }
+  "!==" | "<>"      { TAKE; foreign(lexer, from, "two values differ when `!=` holds", "!="); GIVE(T_NE); }
+  ":="              { TAKE; foreign(lexer, from, "write `=` for `:=`", "="); GIVE(T_EQ); }
+  "++"              { TAKE; foreign(lexer, from, "write `x += 1` for `x++`", " += 1"); continue; }
+  "--" / [ \t\r]* [;\n)}] { TAKE; foreign(lexer, from, "write `x -= 1` for `x--`", " -= 1"); continue; }
+  "'"               { TAKE; return scan_foreign_text(lexer, from, '\''); }
+  "`"               { TAKE; return scan_foreign_text(lexer, from, '`'); }
+  "\u201c" | "\u201d" | "\u201e" { TAKE; foreign(lexer, from, "texts stand in straight double quotes", "\""); poison_line(lexer, from); continue; }
+  "\x00"            { TAKE; return make(lexer, T_END, from, from); }
+  *                 { TAKE; strange(lexer, from); continue; }
 */
   }
 }
