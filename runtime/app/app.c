@@ -190,7 +190,7 @@ static void close_store(App *app, Err *err, ErrText *out_text) {
 }
 
 Err app_open(const AppOptions *options, Str module_bytes, App **out_app, ErrText *out_text) {
-  App *app;
+  App *app = NULL;
   TRY(app_new(options, &app, out_text));
   Err err = app_begin(app, module_bytes, out_text);
   if (err == ERR_NONE) {
