@@ -184,9 +184,10 @@ typedef struct HProgram {
   HFunction **functions;
   uint32_t constant_count, constant_cap;
   Constant *constants;
+  struct Map *constant_map;    // of hir_constant, which makes it
   Arena *arena;
   const Sources *sources;
 } HProgram;
 
-// The index of the constant (found again when it is there already).
+// The index of the constant (found again when it is there already). NO_CONSTANT: no memory.
 uint32_t hir_constant(HProgram *program, TypeId type, Value value);
