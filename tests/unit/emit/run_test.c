@@ -246,3 +246,26 @@ Test(run, any_all_first) {
   Value got = run(NULL);
   for (size_t i = 0; i < countof(WANTED); i++) cr_assert_eq(got.list->items[i].i, WANTED[i], "number %zu", i);
 }
+
+// `number == 0 or i.title == title`, decided before the plan: both queries give what the one condition says.
+static int64_t run_decided(int64_t number) {
+  make_function(&make, FUNCTION_FN, 0, T_LIST_INT);
+  LocalId n = make_local(&make, T_INT), title = make_local(&make, T_TEXT), row = make_local(&make, T_ITEM);
+  make_params(&make, 2);
+  HExpr *free = compare(HOP_EQ, make_use(&make, n), make_number(&make, 0)), *bound = compare(HOP_EQ, make_column(&make, row, ITEM_TITLE), make_use(&make, title));
+  HClause clauses[] = {make_rows(row, TABLE_ITEM), make_where(both(make_two(&make, H_OR, 0, T_BOOL, free, bound), compare(HOP_GT, make_column(&make, row, ITEM_ID), make_number(&make, 3))))};
+  returns(make_query(&make, T_LIST_INT, 2, clauses, make_column(&make, row, ITEM_ID)));
+  Value args[] = {{.i = number}, {.text = str_from(TITLE_TEXTS[4])}}, got = run(args);
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < got.list->count; i++) sum += got.list->items[i].i;
+  return sum;
+}
+
+static int64_t wanted_decided(int64_t number) {
+  int64_t sum = 0;
+  for (int i = 0; i < ITEMS; i++) sum += (number == 0 || items[i].title == 4) && items[i].id > 3 ? items[i].id : 0;
+  return sum;
+}
+
+Test(run, a_condition_that_holds_for_every_row) { cr_assert_eq(run_decided(0), wanted_decided(0)); }
+Test(run, a_condition_that_holds_for_no_row) { cr_assert_eq(run_decided(1), wanted_decided(1)); }
