@@ -12,23 +12,17 @@ bool is_module_file(const char *path, Str bytes) {
   return str_starts(bytes, STR("AUPM")) || (len > 5 && strcmp(path + len - 5, ".aupm") == 0);
 }
 
-Str program_beside(const char *first, Str path, Arena *arena) {
-  const char *slash = strrchr(first, '/');
-  int folder = slash ? (int)(slash - first) + 1 : 0;
-  if (str_starts(path, STR("/"))) folder = 0;
-  return arena_format(arena, "%.*s" STR_FMT, folder, first, STR_ARG(path));
-}
-
-// The first source was read already: a file that is not there is the caller's matter, not a mistake in a program.
+// The first source was read already: a file that is not there is the caller's matter, not a mistake in a program. The
+// compiler has put the folder of the using file in front of what `use` names.
 static Err read_source(void *context, Str path, Arena *arena, Str *out_bytes, ErrText *out_text) {
   const Program *program = context;
   if (str_is(path, program->path)) {
     *out_bytes = program->bytes;
     return ERR_NONE;
   }
-  Str beside = program_beside(program->path, path, arena), bytes;
-  if (!beside.ptr) return err_say(ERR_MEMORY, out_text, "no memory");
-  TRY(file_read_start(beside.ptr, SOURCE_BYTES_MAX, &bytes, out_text));
+  Str name = arena_copy(arena, path), bytes;  // with a zero byte behind it
+  if (!name.ptr) return err_say(ERR_MEMORY, out_text, "no memory");
+  TRY(file_read_start(name.ptr, SOURCE_BYTES_MAX, &bytes, out_text));
   *out_bytes = arena_copy(arena, bytes);
   mem_free((char *)bytes.ptr);
   return out_bytes->ptr ? ERR_NONE : err_say(ERR_MEMORY, out_text, "no memory");

@@ -29,5 +29,3 @@ ExitCode program_load(Program *program, const char *path, bool with_tests, Rende
 
 // Is it a module file, by its first bytes or its name?
 bool is_module_file(const char *path, Str bytes);
-// The path as `use` means it: beside the first source, unless it is absolute. In the arena; ptr NULL: no memory.
-Str program_beside(const char *first, Str path, Arena *arena);

@@ -46,15 +46,14 @@ static void add_file(Watcher *watcher, Str path, const Watched *before, uint32_t
   watcher->files[watcher->file_count++] = (Watched){copy, stamp};
 }
 
-static void note_files(Watcher *watcher, Program *program) {
+static void note_files(Watcher *watcher, const Program *program) {
   Watched before[SOURCES_MAX];
   uint32_t before_count = watcher->file_count;
   memcpy(before, watcher->files, before_count * sizeof *before);
   watcher->file_count = 0;
   add_file(watcher, str_from(watcher->path), before, before_count);
   const Sources *sources = &program->compile.sources;
-  for (uint32_t i = 1; i < sources->count; i++)
-    add_file(watcher, program_beside(watcher->path, sources->items[i]->name, &program->compile.arena), before, before_count);
+  for (uint32_t i = 1; i < sources->count; i++) add_file(watcher, sources->items[i]->name, before, before_count);
   forget_files(before, before_count);
 }
 
