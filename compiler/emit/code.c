@@ -327,6 +327,7 @@ bool code_begin_function(Emit *e, HFunction *function) {
   e->loop_depth = 0;
   e->position = NO_REGISTER;
   e->cleanup = NULL;
+  e->invariants = NULL;
   e->decisions = 0;
   e->cost = COST_UNTOUCHED;
   e->locals = arena_alloc_zero(&e->scratch, function->local_count, sizeof *e->locals);

@@ -33,6 +33,8 @@ typedef struct LocalState {
   ColumnReg *columns;      // columns that a gathering stage carried
 } LocalState;
 
+// A part of a query's conditions that was computed in front of it.
+typedef struct Invariant { struct Invariant *outer; const HExpr *expr; Reg reg; } Invariant;
 typedef struct HoistedConst { uint32_t constant; Reg reg; } HoistedConst;
 typedef struct FreeRun { Reg base; uint16_t count; uint32_t hash; } FreeRun;
 // What a `return` must end on its way out.
@@ -75,6 +77,7 @@ typedef struct Emit {
   uint32_t query_serial;
   Reg position;                                   // the counter of position() in the innermost query
   Cleanup *cleanup;
+  Invariant *invariants;                          // of the queries around what is lowered
   uint32_t decisions;                             // of decide.c, around what is lowered
   CostClass cost;
   uint32_t warned_place;                          // of the last W304: the same query may be lowered twice

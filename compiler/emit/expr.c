@@ -228,11 +228,11 @@ static void branch_logic(Emit *e, const HExpr *expr, bool sense, Label *label) {
 }
 
 void lower_branch(Emit *e, const HExpr *expr, bool sense, Label *label) {
-  while (expr->kind == H_NOT) {
+  while (expr->kind == H_NOT && !invariant_find(e, expr)) {
     expr = expr->a;
     sense = !sense;
   }
-  if (expr->kind == H_AND || expr->kind == H_OR) {
+  if ((expr->kind == H_AND || expr->kind == H_OR) && !invariant_find(e, expr)) {
     branch_logic(e, expr, sense, label);
     return;
   }
@@ -240,7 +240,7 @@ void lower_branch(Emit *e, const HExpr *expr, bool sense, Label *label) {
     if ((expr->value.i != 0) == sense) code_jump(e, OP_JUMP, 0, label);
     return;
   }
-  bool has = expr->kind == H_HAS && !sense;
+  bool has = expr->kind == H_HAS && !sense && !invariant_find(e, expr);
   Operand value = lower_expr(e, has ? expr->a : expr);
   code_jump(e, has ? OP_JUMP_NONE : sense ? OP_JUMP_IF : OP_JUMP_IF_NOT, value.reg, label);
   operand_free(e, value);
@@ -407,7 +407,7 @@ static void lower_with_run(Emit *e, const HExpr *expr, Reg dest) {
     case H_RECORD: code_op(e, OP_RECORD_NEW, dest, run.base, 0); break;
     case H_VARIANT: code_op(e, OP_VARIANT_NEW, dest, (uint16_t)expr->index, run.base); break;
     case H_MAP: code_op(e, OP_MAP_OF, dest, run.base, (uint16_t)(run.count / 2)); break;
-    case H_INSERT: code_op(e, OP_INSERT, dest, expr->table, run.base); break;
+    case H_INSERT: cost_at_least(e, COST_POINT); code_op(e, OP_INSERT, dest, expr->table, run.base); break;
     default: assert(!"has no arguments"); break;
   }
   run_free(e, run.base, run.count);
@@ -554,7 +554,10 @@ void lower_into(Emit *e, const HExpr *expr, Reg dest) {
   if (e->limit_told || e->failed != ERR_NONE) return;
   Span outer = e->span;
   if (!span_is_none(expr->span)) e->span = expr->span;
-  if (early_write(expr) && reg_is_fixed(e, dest)) {
+  const Invariant *invariant = invariant_find(e, expr);
+  if (invariant) {
+    code_op(e, OP_MOVE, dest, invariant->reg, 0);
+  } else if (early_write(expr) && reg_is_fixed(e, dest)) {
     Reg temp = reg_temp(e, expr->type);
     lower_kind(e, expr, temp);
     code_op(e, OP_MOVE, dest, temp, 0);
@@ -569,6 +572,8 @@ Operand lower_expr(Emit *e, const HExpr *expr) {
   if (expr->kind == H_LOCAL && !e->locals[expr->local].at_cursor) return (Operand){local_reg(e, expr->local), false};
   const ColumnReg *carried = carried_column(e, expr);
   if (carried) return (Operand){carried->reg, false};
+  const Invariant *invariant = invariant_find(e, expr);
+  if (invariant) return (Operand){invariant->reg, false};
   if (expr->kind == H_CONST && e->loop_depth > 0 && e->hoisted_count < HOISTED_MAX) return hoist_const(e, expr->type, expr->value);
   Reg temp = reg_temp(e, expr->type);
   lower_into(e, expr, temp);

@@ -71,6 +71,8 @@ typedef struct Frames {
   uint32_t stage_count, source_count;
   Conjunct *conjuncts;
   uint32_t conjunct_count;
+  Invariant *outer_invariants;
+  uint32_t invariant_count;
   Reg *cuts;                         // by clause: the numbers of SKIP and TAKE
   uint32_t *pending, pending_count;  // WITH clauses that are not lowered yet: they go into the next block, or the loop
   Held *held;                        // registers that live as long as the query
@@ -87,6 +89,11 @@ bool frames_min_in_order(Emit *e, const HQuery *query);  // its last clause, an 
 void frames_way(Emit *e, const HQuery *query, Way *out_way);             // how its first rows would be found
 bool frames_bind(Emit *e, const HQuery *query, const HExpr *expr);       // does the expression depend on the query's frames?
 uint16_t plan_new(Emit *e);
+
+// ---- invariant.c: what is the same for every row, computed once ------------------------------------------
+void invariants_begin(Emit *e, Frames *frames);
+void invariants_end(Emit *e, const Frames *frames);
+const Invariant *invariant_find(const Emit *e, const HExpr *expr);  // NULL: it was not taken out
 
 // ---- decide.c: conditions that are the same for every row ----------------------------------------------
 typedef struct Decision { const HExpr *test; HQuery without, with; } Decision;

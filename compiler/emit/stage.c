@@ -568,7 +568,7 @@ static void add_cut(Emit *e, Frames *frames, uint32_t at) {
 }
 
 static void frames_start(Emit *e, Frames *frames, const HQuery *query, const Consumer *consumer) {
-  *frames = (Frames){.query = query, .consumer = *consumer, .serial = ++e->query_serial, .plan = plan_new(e), .unsorted = NO_LOCAL};
+  *frames = (Frames){.query = query, .consumer = *consumer, .serial = ++e->query_serial, .plan = plan_new(e), .unsorted = NO_LOCAL, .outer_invariants = e->invariants};
   frames->conjunct_count = plan_split_where(e, query, &frames->conjuncts);
   frames->pending = ARENA_ARRAY(&e->scratch, uint32_t, query->clause_count);
   if (!frames->pending) run_out(e);
@@ -578,6 +578,7 @@ static void frames_start(Emit *e, Frames *frames, const HQuery *query, const Con
 void frames_begin(Emit *e, Frames *frames, const HQuery *query, const Consumer *consumer) {
   frames_start(e, frames, query, consumer);
   compute_cuts(e, frames);
+  invariants_begin(e, frames);
   bool ordered = false;
   for (uint32_t i = 0; i < query->clause_count && e->failed == ERR_NONE; i++) {
     const HClause *clause = &query->clauses[i];
@@ -608,6 +609,7 @@ void frames_begin(Emit *e, Frames *frames, const HQuery *query, const Consumer *
 }
 
 void frames_end(Emit *e, Frames *frames) {
+  invariants_end(e, frames);
   Stage *stages = ARENA_ARRAY(e->arena, Stage, frames->stage_count);
   if (!stages) {
     run_out(e);

@@ -101,12 +101,14 @@ static void lower_return(Emit *e, const HStmt *stmt) {
 // ---- changes --------------------------------------------------------------------------------------------
 static void lower_set_state(Emit *e, const HStmt *stmt) {
   Operand value = lower_expr(e, stmt->a);
+  if (e->cost < COST_POINT) e->cost = COST_POINT;
   code_op(e, OP_STATE_SET, value.reg, (uint16_t)stmt->index, 0);
   operand_free(e, value);
 }
 
 static void lower_set_column(Emit *e, const HStmt *stmt) {
   Operand row = lower_expr(e, stmt->b), value = lower_expr(e, stmt->a);
+  if (e->cost < COST_POINT) e->cost = COST_POINT;
   code_op(e, OP_COLUMN_SET, value.reg, row.reg, (uint16_t)stmt->index);
   operand_free(e, value);
   operand_free(e, row);
@@ -114,6 +116,7 @@ static void lower_set_column(Emit *e, const HStmt *stmt) {
 
 static void lower_delete(Emit *e, const HStmt *stmt) {
   Operand row = lower_expr(e, stmt->a);
+  if (e->cost < COST_POINT) e->cost = COST_POINT;
   code_op(e, OP_DELETE, row.reg, 0, 0);
   operand_free(e, row);
 }

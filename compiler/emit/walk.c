@@ -101,6 +101,7 @@ enum { SIMPLE_PARTS_MAX = 8 };
 static WalkStep step_simple(void *context, const HExpr *expr) {
   Simple *simple = context;
   if (++simple->parts > SIMPLE_PARTS_MAX) return WALK_STOP;
+  if (invariant_find(simple->emit, expr)) return WALK_OVER;
   switch (expr->kind) {
     case H_CONST: case H_LOCAL: case H_GIVEN: return WALK_OVER;
     case H_COMPARE: case H_AND: case H_OR: case H_NOT: case H_OPEN: case H_HAS: case H_FIELD: return WALK_INTO;
