@@ -128,27 +128,30 @@ HostResult builtin__SET_UNION(const BuiltinCall *call) {
 // ---- distinct ---------------------------------------------------------------------------------
 // Item numbers are sorted by their items (merging, stable), so the first of a run of equals is the one that came first.
 
-static void merge(const TypeTable *types, TypeId item, const List *list, const uint32_t *in, uint32_t *out, uint64_t from, uint64_t middle, uint64_t to) {
+typedef struct Numbers { const TypeTable *types; TypeId item; const List *list; uint32_t *in, *out; } Numbers;
+
+// The runs [from, middle) and [middle, to) of `in` as one of `out`.
+static void merge(const Numbers *n, uint64_t from, uint64_t middle, uint64_t to) {
   uint64_t a = from, b = middle;
   for (uint64_t at = from; at < to; at++) {
-    bool take_a = a < middle && (b >= to || value_compare(types, item, list->items[in[a]], list->items[in[b]]) <= 0);
-    out[at] = take_a ? in[a++] : in[b++];
+    bool take_a = a < middle && (b >= to || value_compare(n->types, n->item, n->list->items[n->in[a]], n->list->items[n->in[b]]) <= 0);
+    n->out[at] = take_a ? n->in[a++] : n->in[b++];
   }
 }
 
-static const uint32_t *sort_numbers(const TypeTable *types, TypeId item, const List *list, uint32_t *numbers, uint32_t *room) {
-  uint64_t count = list->count;
-  for (uint32_t i = 0; i < count; i++) numbers[i] = i;
+static const uint32_t *sort_numbers(Numbers n) {
+  uint64_t count = list_count(n.list);
+  for (uint32_t i = 0; i < count; i++) n.in[i] = i;
   for (uint64_t run = 1; run < count; run *= 2) {
     for (uint64_t from = 0; from < count; from += 2 * run) {
       uint64_t middle = from + run < count ? from + run : count, to = from + 2 * run < count ? from + 2 * run : count;
-      merge(types, item, list, numbers, room, from, middle, to);
+      merge(&n, from, middle, to);
     }
-    uint32_t *swap = numbers;
-    numbers = room;
-    room = swap;
+    uint32_t *swap = n.in;
+    n.in = n.out;
+    n.out = swap;
   }
-  return numbers;
+  return n.in;
 }
 
 HostResult builtin__LIST_DISTINCT(const BuiltinCall *call) {
@@ -161,7 +164,7 @@ HostResult builtin__LIST_DISTINCT(const BuiltinCall *call) {
   uint8_t *is_first = vm__alloc(call->exec, count);
   List *kept = vm__list(call->exec, count);
   if (!numbers || !is_first || !kept) return HOST_FAULT;
-  const uint32_t *sorted = count ? sort_numbers(TYPES, item, list, numbers, numbers + count) : numbers;
+  const uint32_t *sorted = sort_numbers((Numbers){TYPES, item, list, numbers, numbers + count});
   for (uint64_t i = 0; i < count; i++)
     is_first[sorted[i]] = i == 0 || value_compare(TYPES, item, list->items[sorted[i - 1]], list->items[sorted[i]]) != 0;
   uint32_t at = 0;
