@@ -16,7 +16,8 @@ Gather *gather__new(Exec *exec, const Stage *stage) {
 
 void gather__reset(Gather *gather) {
   gather->count = gather->given = 0;
-  gather->sorting = false;
+  gather->sorting = gather->has_worst = false;
+  gather->limit = 0;
 }
 
 static bool grow(Exec *exec, Gather *gather) {
@@ -27,17 +28,6 @@ static bool grow(Exec *exec, Gather *gather) {
   if (!values) return false;
   gather->values = values;
   gather->cap = cap;
-  return true;
-}
-
-bool gather__add(Exec *exec, Gather *gather, const Stage *stage, const Value *registers) {
-  if (gather->count == gather->cap && !grow(exec, gather)) {
-    vm_fault(exec, FAULT_BUDGET, "too many rows to sort at once");
-    return false;
-  }
-  Value *frame = gather->values + gather->count++ * gather->width;
-  for (uint16_t i = 0; i < stage->key_count; i++) *frame++ = registers[stage->keys[i]];
-  for (uint16_t i = 0; i < stage->carried_count; i++) *frame++ = registers[stage->carried[i]];
   return true;
 }
 
@@ -98,6 +88,55 @@ GatherState gather__sort(Exec *exec, Gather *gather, const Function *function, c
     gather->pair = 0;
   }
   return GATHER_DONE;
+}
+
+// ---- adding -------------------------------------------------------------------------------------------
+
+// Keeps the `limit` first of twice as many frames, in order, and forgets the rest. Short enough not to stop in.
+static bool trim(Exec *exec, Gather *gather, const Function *function, const Stage *stage) {
+  size_t frame = sizeof(Value) * gather->width;
+  int64_t slice = exec->fuel_left;
+  GatherState sorted;
+  do {
+    if (exec->fuel_left <= 0) exec->fuel_left = 1;
+    sorted = gather__sort(exec, gather, function, stage);
+  } while (sorted == GATHER_MORE);
+  if (slice <= 0) exec->fuel_left = slice;
+  if (!gather->other) gather->other = arena_alloc(&exec->arena, frame * gather->cap);
+  if (sorted == GATHER_FAILED || !gather->other) return false;
+  for (uint64_t i = 0; i < gather->limit; i++) memcpy(gather->other + i * gather->width, gather->values + gather->order[i] * (uint64_t)gather->width, frame);
+  Value *kept = gather->other;
+  gather->other = gather->values;
+  gather->values = kept;
+  gather->count = gather->limit;
+  gather->sorting = false;
+  gather->has_worst = true;
+  return true;
+}
+
+static bool comes_before_worst(const Exec *exec, const Gather *gather, const Function *function, const Stage *stage, const Value *registers) {
+  const Value *worst = gather->values + (gather->limit - 1) * gather->width;
+  for (uint16_t i = 0; i < stage->key_count; i++) {
+    uint16_t key = stage->keys[i];
+    int order = value_compare(exec__types(exec), function->registers[key], registers[key], worst[i]);
+    if (order) return stage->descending[i] ? order > 0 : order < 0;
+  }
+  return false;
+}
+
+bool gather__add(Exec *exec, Gather *gather, const Function *function, const Stage *stage, const Value *registers) {
+  if (gather->has_worst && !comes_before_worst(exec, gather, function, stage, registers)) return true;
+  if (gather->count == gather->cap && !grow(exec, gather)) {
+    vm_fault(exec, FAULT_BUDGET, "too many rows to sort at once");
+    return false;
+  }
+  Value *frame = gather->values + gather->count++ * gather->width;
+  for (uint16_t i = 0; i < stage->key_count; i++) *frame++ = registers[stage->keys[i]];
+  for (uint16_t i = 0; i < stage->carried_count; i++) *frame++ = registers[stage->carried[i]];
+  if (!gather->limit || gather->count < 2 * gather->limit) return true;
+  if (trim(exec, gather, function, stage)) return true;
+  vm_fault(exec, FAULT_BUDGET, "too many rows to sort at once");
+  return false;
 }
 
 bool gather__next(Gather *gather, const Stage *stage, Value *registers) {

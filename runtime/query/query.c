@@ -24,7 +24,8 @@ typedef struct StageState {
   Range range;
   Value *equal;          // the range's own copies
   VectorScan *vectors;   // SCAN: how it runs over whole leaves, or NULL
-  bool looked;           // whether it can was looked at
+  bool looked;           // SCAN: whether it can was looked at; ORDER: how many frames are wanted is known
+  uint16_t limit_stage;  // ORDER: the TAKE or SKIP whose count is being computed, or 0
   Gather *gather;
   Groups *groups;
 } StageState;
@@ -33,6 +34,7 @@ typedef struct Query {
   const Function *function;
   const Plan *plan;
   uint16_t plan_index;
+  uint16_t block;        // to run when a stage answers MOVE_BLOCK
   uint16_t at;
   Event event;           // what reaches stage `at` next
   bool given;            // a frame was given; the next step goes back from the end
@@ -59,6 +61,8 @@ HostResult value__settle(Exec *exec, TypeId type, Value *value) {
 // A query inside a loop is opened again and again: what its stages hold is used again, so that the arena does not grow.
 static void begin_again(StageState *state) {
   state->ready = false;
+  if (state->gather) state->looked = false;
+  state->limit_stage = 0;
   if (state->gather) gather__reset(state->gather);
   if (state->groups) groups__reset(state->groups);
 }
@@ -222,18 +226,55 @@ static Move order_give(const Stage *stage, StageState *state, Value *registers) 
   return gather__next(state->gather, stage, registers) ? MOVE_FORWARD : MOVE_DONE;
 }
 
-static Move order_step(Exec *exec, const Function *function, const Stage *stage, StageState *state, Value *registers, Event event) {
+// How many of the sorted frames will be asked for: what the SKIPs and the TAKE that follow say. Their counts do not depend on a
+// frame, so that they can be computed before the first is kept. BLOCK: a count's block must run first; FORWARD: known.
+static Move find_limit(Query *query, StageState *state, const Value *registers) {
+  if (state->limit_stage) {
+    StageState *counted = &query->states[state->limit_stage];
+    counted->left = registers[query->plan->stages[state->limit_stage].from].i;
+    counted->ready = true;
+  }
+  int64_t wanted = 0;
+  for (uint16_t i = query->at + 1; i < query->plan->stage_count; i++) {
+    const Stage *stage = &query->plan->stages[i];
+    if (stage->kind == STAGE_EVAL) continue;
+    if (stage->kind != STAGE_SKIP && stage->kind != STAGE_TAKE) break;
+    if (!query->states[i].ready && stage->block != NO_BLOCK) {
+      state->limit_stage = i;
+      query->block = stage->block;
+      return MOVE_BLOCK;
+    }
+    int64_t count = query->states[i].ready ? query->states[i].left : registers[stage->from].i;
+    if (count < 0) count = 0;
+    if (count > GATHER_LIMIT_MAX || wanted + count > GATHER_LIMIT_MAX) break;
+    wanted += count;
+    if (stage->kind == STAGE_TAKE) {
+      state->gather->limit = (uint64_t)wanted;
+      break;
+    }
+  }
+  state->limit_stage = 0;
+  state->looked = true;
+  return MOVE_FORWARD;
+}
+
+static Move order_step(Exec *exec, Query *query, const Stage *stage, StageState *state, Value *registers) {
+  Event event = query->event;
   if (!state->gather) state->gather = gather__new(exec, stage);
   if (!state->gather) return out_of_memory(exec, "no memory to sort");
   if (event == EVENT_BACK) return order_give(stage, state, registers);
   if (event == EVENT_EXHAUSTED || event == EVENT_AGAIN) {
-    GatherState sorted = gather__sort(exec, state->gather, function, stage);
+    GatherState sorted = gather__sort(exec, state->gather, query->function, stage);
     if (sorted != GATHER_DONE) return sorted == GATHER_MORE ? MOVE_AGAIN : MOVE_FAILED;
     state->ready = true;
     return order_give(stage, state, registers);
   }
+  if (!state->looked) {
+    if (find_limit(query, state, registers) == MOVE_BLOCK) return MOVE_BLOCK;
+    event = EVENT_FORWARD;
+  }
   if (event == EVENT_FORWARD && stage->block != NO_BLOCK) return MOVE_BLOCK;
-  return gather__add(exec, state->gather, stage, registers) ? MOVE_BACK : MOVE_FAILED;
+  return gather__add(exec, state->gather, query->function, stage, registers) ? MOVE_BACK : MOVE_FAILED;
 }
 
 static Move group_step(Exec *exec, const Function *function, const Stage *stage, StageState *state, Value *registers, Event event) {
@@ -258,6 +299,7 @@ static bool gathers(const Stage *stage) {
 static Move stage_step(Exec *exec, Query *query, Value *registers) {
   const Stage *stage = &query->plan->stages[query->at];
   StageState *state = &query->states[query->at];
+  query->block = stage->block;
   switch ((StageKind)stage->kind) {
     case STAGE_SCAN: return scan_step(exec, query, stage, state, registers);
     case STAGE_LIST: return list_step(exec, stage, state, registers, query->event);
@@ -265,7 +307,7 @@ static Move stage_step(Exec *exec, Query *query, Value *registers) {
     case STAGE_COUNT: return count_step(exec, stage, state, registers, query->event);
     case STAGE_FILTER: case STAGE_EVAL: return filter_step(query, stage, registers);
     case STAGE_SKIP: case STAGE_TAKE: return limit_step(stage, state, registers, query->event);
-    case STAGE_ORDER: return order_step(exec, query->function, stage, state, registers, query->event);
+    case STAGE_ORDER: return order_step(exec, query, stage, state, registers);
     case STAGE_GROUP: case STAGE_AGGREGATE: return group_step(exec, query->function, stage, state, registers, query->event);
     case STAGE_KINDS: break;
   }
@@ -313,12 +355,11 @@ QueryStep query__next(Exec *exec, void *slot, Value *registers) {
   }
   while (!query->ended) {
     if (exec->fuel_left <= 0) return (QueryStep){QUERY_AGAIN, 0};
-    uint16_t at = query->at;
     Move move = stage_step(exec, query, registers);
     walk(query, move);
     if (move == MOVE_FAILED) return (QueryStep){QUERY_FAILED, 0};
     if (move == MOVE_AGAIN) return (QueryStep){QUERY_AGAIN, 0};
-    if (move == MOVE_BLOCK) return (QueryStep){QUERY_BLOCK, query->plan->stages[at].block};
+    if (move == MOVE_BLOCK) return (QueryStep){QUERY_BLOCK, query->block};
     if (query->given) return (QueryStep){QUERY_FRAME, 0};
   }
   return (QueryStep){QUERY_END, 0};

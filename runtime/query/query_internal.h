@@ -24,10 +24,14 @@ typedef struct Gather {
   uint64_t given;           // frames given out
   uint64_t order_cap;       // of `order` and `spare`
   bool sorting;
+  uint64_t limit;           // only so many of the first frames are wanted; 0: all
+  Value *other;             // room for as many frames, once it was trimmed
+  bool has_worst;           // frame limit - 1 is the last wanted so far: what does not come before it is not kept
 } Gather;
+enum { GATHER_LIMIT_MAX = 8192 };     // a larger limit is not worth keeping sorted
 Gather *gather__new(Exec *exec, const Stage *stage);
 void gather__reset(Gather *gather);   // empty, with its room
-bool gather__add(Exec *exec, Gather *gather, const Stage *stage, const Value *registers);
+bool gather__add(Exec *exec, Gather *gather, const Function *function, const Stage *stage, const Value *registers);
 typedef enum GatherState { GATHER_DONE, GATHER_MORE, GATHER_FAILED } GatherState;
 // Sorts for as long as the slice lasts. Stable.
 GatherState gather__sort(Exec *exec, Gather *gather, const Function *function, const Stage *stage);
