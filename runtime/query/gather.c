@@ -6,7 +6,7 @@
 
 #include "runtime/query/query_internal.h"
 
-enum { FIRST_FRAMES = 16, COMPARE_FUEL = 4 };
+enum { FIRST_FRAMES = 16, COMPARE_FUEL = 4, TRIM_MIN = 64 };  // TRIM_MIN: frames worth sorting at once
 
 Gather *gather__new(Exec *exec, const Stage *stage) {
   Gather *gather = ARENA_NEW(&exec->arena, Gather);
@@ -133,7 +133,7 @@ bool gather__add(Exec *exec, Gather *gather, const Function *function, const Sta
   Value *frame = gather->values + gather->count++ * gather->width;
   for (uint16_t i = 0; i < stage->key_count; i++) *frame++ = registers[stage->keys[i]];
   for (uint16_t i = 0; i < stage->carried_count; i++) *frame++ = registers[stage->carried[i]];
-  if (!gather->limit || gather->count < 2 * gather->limit) return true;
+  if (!gather->limit || gather->count < (gather->limit < TRIM_MIN / 2 ? TRIM_MIN : 2 * gather->limit)) return true;
   if (trim(exec, gather, function, stage)) return true;
   vm_fault(exec, FAULT_BUDGET, "too many rows to sort at once");
   return false;
