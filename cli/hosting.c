@@ -52,6 +52,7 @@ static void block_signals(sigset_t *out_set) {
   sigaddset(out_set, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, out_set, NULL);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, as a full disk is
 }
 
 // The app's name, from a module read for that alone.

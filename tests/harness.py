@@ -118,12 +118,11 @@ class Place:
         """A copy of an example, free to be changed."""
         return self.write(name, (ROOT / "examples" / name).read_bytes())
 
-    def aup(self, *args, program="aup", timeout=EXIT_S, env=None, preexec=None):
+    def aup(self, *args, program="aup", timeout=EXIT_S, cwd=None, preexec=None):
         """Runs a program to its end."""
         words = [self.program(program), *map(str, args)]
         try:
-            return subprocess.run(words, cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False,
-                                  env={**os.environ, **(env or {})}, preexec_fn=preexec)
+            return subprocess.run(words, cwd=cwd or self.dir, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False, preexec_fn=preexec)
         except subprocess.TimeoutExpired:
             raise Failed(f"no end after {timeout} s: {' '.join(words)[:200]}") from None
 

@@ -13,7 +13,7 @@ from harness import ROOT, add_case, case, check, equal, run  # noqa: E402
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.aup"))
 WHOLE = ("counter", "scoreboard", "todo")  # examples that run whole today, their tests included
-BROKEN = 'app broken "Broken"\n\nstate count: int = 0\n\nview total = cuont\n\ninput add {\n  count += "x"\n}\n'
+BROKEN = 'app broken "Broken"\n\nstate count: int = 0\n\nview total = cuont\n\ninput add {\n  count = "x"\n}\n'
 
 
 def one_line(done):

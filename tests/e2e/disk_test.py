@@ -53,7 +53,7 @@ def full_disk(place, server, module, free, **options):
     rows = marks(server)
     equal(rows == acknowledged, True, "what is read while the disk is full")
     for _ in range(5):
-        equal(server.post("/inputs/add", {"mark": "more"}).status, 503, "another input")
+        equal(server.post("/inputs/add", {"mark": "more " + "x" * 3000}).status, 503, "another input")
     equal(server.get("/app").status, 200, "GET /app")
     stream = server.stream("/views/total")
     equal(stream.next().json(), len(acknowledged), "a stream's first event")

@@ -70,12 +70,15 @@ for title, source in WRONG_SOURCES.items():
 
 @case("source: the same module with a byte order mark, CRLF, and without a last line end")
 def _(place):
-    plain = place.module(place.write("plain.aup", COUNTER), "plain.aupm").read_bytes()
-    for name, content in (("bom", b"\xef\xbb\xbf" + COUNTER), ("crlf", COUNTER.replace(b"\n", b"\r\n")), ("noend", COUNTER.rstrip(b"\n"))):
-        (place.dir / name).mkdir()
-        done = place.aup("build", place.write(f"{name}/plain.aup", content), "-o", place.dir / name / "plain.aupm")
+    modules = {}
+    for name, content in (("plain", COUNTER), ("bom", b"\xef\xbb\xbf" + COUNTER), ("crlf", COUNTER.replace(b"\n", b"\r\n")), ("noend", COUNTER.rstrip(b"\n"))):
+        folder = place.dir / name
+        folder.mkdir()
+        place.write(f"{name}/counter.aup", content)
+        done = place.aup("build", "counter.aup", "-o", "counter.aupm", cwd=folder)
         equal(done.returncode, 0, f"{name}: {done.stderr.decode()}")
-        equal((place.dir / name / "plain.aupm").read_bytes() == plain, True, f"{name}: the same module")
+        modules[name] = (folder / "counter.aupm").read_bytes()
+        check(modules[name] == modules["plain"], f"{name}: another module")
 
 
 @case("source: a column counts characters, after a byte order mark and with CRLF too")

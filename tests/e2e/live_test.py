@@ -17,12 +17,12 @@ from harness import QUICK, Connection, case, check, equal, request, run, wait_un
 JSON = (("Content-Type", "application/json"),)
 NOTE = '''app note "Note"
 
-state words: text max 4000 = ""
+state kept: text max 4000 = ""
 
-view words = words
+view words = kept
 
 input write(to: text max 4000) {
-  words = to
+  kept = to
 }
 '''
 
