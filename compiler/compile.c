@@ -84,7 +84,7 @@ static void read_back(Compile *c) {
   ErrText text;
   Err err = module_read(c->module_bytes, &c->arena, &module, &text);
   if (err == ERR_MEMORY) c->diags.failed = true;
-  else if (err != ERR_NONE) diag_add(&c->diags, DIAG_E999, (Span){0}, "the compiled module is not accepted: %s", text.text);
+  else if (err != ERR_NONE) diag_add(&c->diags, DIAG_E901, (Span){0}, "the compiled module is not accepted: %s", text.text);
   c->module = err == ERR_NONE ? module : NULL;
   if (err != ERR_NONE) c->module_bytes = (Str){0};
 }

@@ -26,20 +26,20 @@ static uint32_t find_param(const Param *params, uint32_t count, Sym sym) {
   return MAP_NOTHING;
 }
 
-static void say_unknown_arg(Check *check, const Param *params, uint32_t count, Name name, Name callee) {
-  Diag *diag = diag_add(check->diags, DIAG_E206, name.span, "`" STR_FMT "` has no parameter `" STR_FMT "`", SYM_ARG(check, callee.sym), SYM_ARG(check, name.sym));
-  Sym *syms = CHECK_ARRAY(check, Sym, count);
-  for (uint32_t i = 0; syms && i < count; i++) syms[i] = params[i].sym;
-  if (syms) near_syms(check, diag, name, syms, count);
+static void say_unknown_arg(Check *check, const Callee *callee, Name name) {
+  Diag *diag = diag_add(check->diags, DIAG_E206, name.span, "`" STR_FMT "` has no parameter `" STR_FMT "`", SYM_ARG(check, callee->name.sym), SYM_ARG(check, name.sym));
+  Sym *syms = CHECK_ARRAY(check, Sym, callee->count);
+  for (uint32_t i = 0; syms && i < callee->count; i++) syms[i] = callee->params[i].sym;
+  if (syms) near_syms(check, diag, name, syms, callee->count);
 }
 
 // Which parameter the i-th argument is for; MAP_NOTHING: none, and it was said.
 typedef enum ArgOrder { ARGS_BY_POSITION, ARGS_BY_NAME, ARGS_SAID } ArgOrder;
-static uint32_t place_of(Check *check, const Arg *arg, uint32_t position, ArgOrder *order, const Param *params, uint32_t count, Name callee) {
+static uint32_t place_of(Check *check, const Arg *arg, uint32_t position, ArgOrder *order, const Callee *callee) {
   if (arg->name.sym) {
     if (*order == ARGS_BY_POSITION) *order = ARGS_BY_NAME;
-    uint32_t place = find_param(params, count, arg->name.sym);
-    if (place == MAP_NOTHING) say_unknown_arg(check, params, count, arg->name, callee);
+    uint32_t place = find_param(callee->params, callee->count, arg->name.sym);
+    if (place == MAP_NOTHING) say_unknown_arg(check, callee, arg->name);
     return place;
   }
   if (*order == ARGS_SAID) return MAP_NOTHING;
@@ -48,54 +48,54 @@ static uint32_t place_of(Check *check, const Arg *arg, uint32_t position, ArgOrd
     diag_help(check->diags, diag_add(check->diags, DIAG_E206, arg->value->span, "an argument without a name stands behind one with a name"), "write the name before it");
     return MAP_NOTHING;
   }
-  if (position < count) return position;
-  Diag *diag = diag_add(check->diags, DIAG_E206, arg->value->span, "`" STR_FMT "` takes %u argument%s, this is one too many", SYM_ARG(check, callee.sym), count, count == 1 ? "" : "s");
+  if (position < callee->count) return position;
+  Diag *diag = diag_add(check->diags, DIAG_E206, arg->value->span, "`" STR_FMT "` takes %u argument%s, this is one too many", SYM_ARG(check, callee->name.sym), callee->count, callee->count == 1 ? "" : "s");
   *order = ARGS_SAID;
   diag_help(check->diags, diag, "remove it");
   return MAP_NOTHING;
 }
 
-static void say_missing(Check *check, const Param *param, Name callee) {
+static void say_missing(Check *check, const Param *param, const Callee *callee) {
   Str type = type_name(check, param->type);
-  Diag *diag = diag_add(check->diags, DIAG_E206, callee.span, "the argument `" STR_FMT "` is missing", SYM_ARG(check, param->sym));
+  Diag *diag = diag_add(check->diags, DIAG_E206, callee->name.span, "the argument `" STR_FMT "` is missing", SYM_ARG(check, param->sym));
   if (!span_is_none(param->span)) diag_label(check->diags, diag, param->span, "it is %s" STR_FMT " without a default", type_article(type), STR_ARG(type));
 }
 
-static bool fill_missing(Check *check, const Param *params, uint32_t count, Name callee, HExpr **out, bool is_entry) {
+static bool fill_missing(Check *check, const Callee *callee, HExpr **out, bool is_entry) {
   bool sound = true, said = false;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < callee->count; i++) {
     if (out[i]) continue;
-    bool optional = params[i].initial || types_is(&check->types, params[i].type, TYPE_OPTIONAL);
-    if (!optional && params[i].type != ID_POISON) { if (!said) say_missing(check, &params[i], callee); said = true; }
+    bool optional = callee->params[i].initial || types_is(&check->types, callee->params[i].type, TYPE_OPTIONAL);
+    if (!optional && callee->params[i].type != ID_POISON) { if (!said) say_missing(check, &callee->params[i], callee); said = true; }
     sound &= optional;
-    out[i] = !optional ? h_poison(check, callee.span) : is_entry ? h_zero(check, params[i].type, callee.span) : default_value(check, params[i].initial, params[i].type, callee.span);
+    out[i] = !optional ? h_poison(check, callee->name.span) : is_entry ? h_zero(check, callee->params[i].type, callee->name.span) : default_value(check, callee->params[i].initial, callee->params[i].type, callee->name.span);
   }
   return sound;
 }
 
 // `out_given` is set for calls of entries, which fill in their defaults themselves.
-bool check_args(Check *check, const ArgList *args, HExpr *receiver, const Param *params, uint32_t count, Name callee, HExpr **out, uint64_t *out_given) {
+bool check_args(Check *check, const ArgList *args, HExpr *receiver, const Callee *callee, HExpr **out, uint64_t *out_given) {
   bool sound = true;
   ArgOrder order = ARGS_BY_POSITION;
   uint32_t position = 0;
-  for (uint32_t i = 0; i < count; i++) out[i] = NULL;
+  for (uint32_t i = 0; i < callee->count; i++) out[i] = NULL;
   if (receiver) {
     position = 1;
-    if (count) out[0] = coerce(check, receiver, params[0].type, &(Why){.what = "the parameter", .name = params[0].sym, .span = params[0].span});
-    else if (!is_poison(receiver)) { diag_add(check->diags, DIAG_E206, receiver->span, "`" STR_FMT "` takes no argument", SYM_ARG(check, callee.sym)); sound = false; }
-    sound &= !is_poison(receiver) && (!count || !is_poison(out[0]));
+    if (callee->count) out[0] = coerce(check, receiver, callee->params[0].type, &(Why){.what = "the parameter", .name = callee->params[0].sym, .span = callee->params[0].span});
+    else if (!is_poison(receiver)) { diag_add(check->diags, DIAG_E206, receiver->span, "`" STR_FMT "` takes no argument", SYM_ARG(check, callee->name.sym)); sound = false; }
+    sound &= !is_poison(receiver) && (!callee->count || !is_poison(out[0]));
   }
   for (uint32_t i = 0; i < args->count; i++) {
     const Arg *arg = &args->items[i];
-    uint32_t place = place_of(check, arg, position++, &order, params, count, callee);
+    uint32_t place = place_of(check, arg, position++, &order, callee);
     bool twice = place != MAP_NOTHING && out[place];
-    if (twice) diag_add(check->diags, DIAG_E206, arg->value->span, "`" STR_FMT "` is given twice", SYM_ARG(check, params[place].sym));
+    if (twice) diag_add(check->diags, DIAG_E206, arg->value->span, "`" STR_FMT "` is given twice", SYM_ARG(check, callee->params[place].sym));
     if (place == MAP_NOTHING || twice) { check_expr(check, arg->value, TYPE_NONE); sound = false; continue; }
-    out[place] = check_value(check, arg->value, params[place].type, &(Why){.what = "the parameter", .name = params[place].sym, .span = params[place].span});
+    out[place] = check_value(check, arg->value, callee->params[place].type, &(Why){.what = "the parameter", .name = callee->params[place].sym, .span = callee->params[place].span});
     sound &= !is_poison(out[place]);
     if (out_given) *out_given |= (uint64_t)1 << place;
   }
-  return (sound || args->count == 0 ? fill_missing(check, params, count, callee, out, out_given != NULL) : false) && sound;
+  return (sound || args->count == 0 ? fill_missing(check, callee, out, out_given != NULL) : false) && sound;
 }
 
 // ---- functions --------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ static HExpr *call_entry(Check *check, Fn *fn, const Expr *call, Name name, HExp
   uint64_t given = receiver ? 1 : 0;
   bool outer = check->body->keys_as_refs;
   check->body->keys_as_refs = true;
-  bool sound = check_args(check, &call->call.args, receiver, fn->params, fn->param_count, name, args, &given);
+  bool sound = check_args(check, &call->call.args, receiver, &(Callee){name, fn->params, fn->param_count}, args, &given);
   check->body->keys_as_refs = outer;
   if (!fn->result_known) body_check(check, fn);
   if (!sound || fn->h.result == ID_POISON) return h_poison(check, call->span);
@@ -138,7 +138,7 @@ static HExpr *call_entry(Check *check, Fn *fn, const Expr *call, Name name, HExp
 static HExpr *call_declared(Check *check, Fn *fn, const Expr *call, Name name, HExpr *receiver) {
   if (check->body && check->body->in_test && fn->is_entry) return call_entry(check, fn, call, name, receiver);
   HExpr *args[ENTRY_PARAMS_MAX];
-  bool sound = check_args(check, &call->call.args, receiver, fn->params, fn->param_count, name, args, NULL);
+  bool sound = check_args(check, &call->call.args, receiver, &(Callee){name, fn->params, fn->param_count}, args, NULL);
   if (fn->is_entry && fn->h.kind == FUNCTION_INPUT) {
     Diag *diag = diag_add(check->diags, DIAG_E109, name.span, "`" STR_FMT "` is an input, which only callers from outside and tests can call", SYM_ARG(check, name.sym));
     diag_label(check->diags, diag, fn->name_span, "it is declared here");
@@ -228,7 +228,7 @@ HExpr *check_case(Check *check, const Expr *call, Name name, uint16_t number) {
     params[i] = (Param){.sym = written->fields.items[i].name.sym, .span = written->fields.items[i].name.span, .type = def->fields[i].type};
   HExpr *made = h_args(check, H_VARIANT, type, def->field_count, call->span);
   made->index = tag;
-  return made->args.count && check_args(check, &call->call.args, NULL, params, def->field_count, name, made->args.items, NULL) ? made : h_poison(check, call->span);
+  return made->args.count && check_args(check, &call->call.args, NULL, &(Callee){name, params, def->field_count}, made->args.items, NULL) ? made : h_poison(check, call->span);
 }
 
 // ---- reject -----------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ static HExpr *keep_in_local(Check *check, HStmtList *out, HExpr *value) {
 static void reject_declared(Check *check, const ErrorUse *use, ErrorInfo *error, uint16_t index, HStmtList *out) {
   HExprs args = {.count = error->param_count, .items = CHECK_ARRAY(check, HExpr *, error->param_count)};
   error->used = true;
-  if (!args.items || !check_args(check, &use->args, NULL, error->params, error->param_count, use->name, args.items, NULL)) return;
+  if (!args.items || !check_args(check, &use->args, NULL, &(Callee){use->name, error->params, error->param_count}, args.items, NULL)) return;
   for (uint32_t i = 0; i < args.count; i++) args.items[i] = keep_in_local(check, out, args.items[i]);
   HExpr *message = error->message ? call_fn(check, error->message, args.items, args.count, use->span) : h_text(check, error->decl->title ? error->decl->title->text : STR(""), use->span);
   add_reject(check, out, index, message, args, use->span);

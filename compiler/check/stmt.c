@@ -127,13 +127,13 @@ static void assign_state(Check *check, const Stmt *stmt, const ValueDecl *decl, 
   made->a = value;
 }
 
-static void add_set_column(Check *check, HStmtList *out, const TableInfo *table, HExpr *row, uint32_t column, HExpr *value, Span span) {
+static void add_set_column(Check *check, HStmtList *out, HExpr *row, uint32_t column, HExpr *value, Span span) {
   HStmt *made = stmt_add(check, out, HS_SET_COLUMN, span);
   if (!made) return;
   made->b = row;
   made->index = column;
   made->a = value;
-  facts_kill_column(check, table->id, column);
+  facts_kill_column(check, types_of(&check->types, row->type), column);
 }
 
 // What is kept in hidden columns follows its row.
@@ -141,7 +141,7 @@ static void refresh_hidden(Check *check, HStmtList *out, TableInfo *table, HExpr
   for (uint32_t i = 0; i < table->column_count; i++) {
     if (!table->columns[i].hidden || !table->columns[i].computed) continue;
     HExpr *args[] = {row};
-    add_set_column(check, out, table, row, i, call_fn(check, table->columns[i].computed, args, 1, span), span);
+    add_set_column(check, out, row, i, call_fn(check, table->columns[i].computed, args, 1, span), span);
   }
 }
 
@@ -177,7 +177,7 @@ static void assign_field(Check *check, const Stmt *stmt, HStmtList *out) {
   HExpr *row = stmt->op == OPER_NOTHING && !table->has_hidden ? base : name_value(check, out, base);
   HExpr *current = stmt->op == OPER_NOTHING ? NULL : column_of(check, row, table, column, target->span);
   HExpr *value = new_value(check, stmt, current, info->type, &(Why){.what = "the field", .name = info->sym, .span = info->span});
-  add_set_column(check, out, table, row, column, value, stmt->span);
+  add_set_column(check, out, row, column, value, stmt->span);
   if (table->has_hidden) refresh_hidden(check, out, table, row, stmt->span);
 }
 
@@ -221,7 +221,7 @@ static void check_update(Check *check, const Stmt *stmt, HStmtList *out) {
     if (members->count > 1) values[i] = name_value(check, out, values[i]);
   }
   for (uint32_t i = 0; i < members->count; i++)
-    if (columns[i] != MAP_NOTHING) add_set_column(check, out, table, row, columns[i], values[i], members->items[i].span);
+    if (columns[i] != MAP_NOTHING) add_set_column(check, out, row, columns[i], values[i], members->items[i].span);
   if (table && table->has_hidden) refresh_hidden(check, out, table, row, stmt->span);
 }
 
@@ -390,7 +390,7 @@ static void check_send(Check *check, const Stmt *stmt, HStmtList *out) {
   OutputInfo *output = &check->outputs.items[number];
   output->used = true;
   HExprs args = {.count = output->param_count, .items = CHECK_ARRAY(check, HExpr *, output->param_count)};
-  if (!args.items || !check_args(check, &stmt->send.args, NULL, output->params, output->param_count, name, args.items, NULL)) return;
+  if (!args.items || !check_args(check, &stmt->send.args, NULL, &(Callee){name, output->params, output->param_count}, args.items, NULL)) return;
   HStmt *made = stmt_add(check, out, HS_SEND, stmt->span);
   if (!made) return;
   made->index = number;
