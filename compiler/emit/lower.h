@@ -67,8 +67,8 @@ typedef struct Frames {
   Consumer consumer;
   uint32_t serial;
   uint16_t plan;
-  Stage stages[PLAN_STAGES_MAX];
-  uint32_t stage_count, source_count;
+  Stage *stages;                     // room for two a clause and a few
+  uint32_t stage_count, stage_cap, source_count;
   Conjunct *conjuncts;
   uint32_t conjunct_count;
   Invariant *outer_invariants;

@@ -349,7 +349,7 @@ static int way_score(const Sargs *sargs, const Way *way) {
 
 void plan_choose(Emit *e, const PlanQuestion *question, Way *out_access) {
   *out_access = (Way){.index = SCHEMA_NO_INDEX, .key_ordered = true};
-  Sargs *sargs = ARENA_NEW(&e->scratch, Sargs);
+  Sargs *sargs = arena_alloc(&e->scratch, sizeof *sargs);  // not cleared: it is large
   if (!sargs || !sargs_begin(e, question, sargs)) return;
   int best = -1;
   for (uint32_t i = 0; i <= sargs->table->index_count; i++) {
@@ -376,7 +376,7 @@ static void suggest_column(const Sargs *sargs, Buf *buf, uint64_t *seen, uint16_
 }
 
 Str plan_suggest_index(Emit *e, const PlanQuestion *question) {
-  Sargs *sargs = ARENA_NEW(&e->scratch, Sargs);
+  Sargs *sargs = arena_alloc(&e->scratch, sizeof *sargs);  // not cleared: it is large
   if (!sargs || !sargs_begin(e, question, sargs)) return (Str){0};
   Buf buf;
   buf_init(&buf, 0);

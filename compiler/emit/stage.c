@@ -31,7 +31,7 @@ uint16_t plan_new(Emit *e) {
 }
 
 static Stage *stage_new(Emit *e, Frames *frames, StageKind kind) {
-  if (frames->stage_count == PLAN_STAGES_MAX) {
+  if (frames->stage_count == frames->stage_cap) {
     code_limit(e, frames->query->span, "steps in one query", PLAN_STAGES_MAX);
     frames->stage_count--;
   }
@@ -571,7 +571,9 @@ static void frames_start(Emit *e, Frames *frames, const HQuery *query, const Con
   *frames = (Frames){.query = query, .consumer = *consumer, .serial = ++e->query_serial, .plan = plan_new(e), .unsorted = NO_LOCAL, .outer_invariants = e->invariants};
   frames->conjunct_count = plan_split_where(e, query, &frames->conjuncts);
   frames->pending = ARENA_ARRAY(&e->scratch, uint32_t, query->clause_count);
-  if (!frames->pending) run_out(e);
+  frames->stage_cap = query->clause_count * 2 + 4 < PLAN_STAGES_MAX ? query->clause_count * 2 + 4 : PLAN_STAGES_MAX;
+  frames->stages = ARENA_ARRAY(&e->scratch, Stage, frames->stage_cap);
+  if (!frames->pending || !frames->stages) run_out(e);
   bind_locals(e, frames);
 }
 
