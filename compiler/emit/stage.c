@@ -431,6 +431,8 @@ static void load_carried(Emit *e, Frames *frames, Stage *stage, const Uses *uses
   }
   uint32_t count = 0;
   for (uint32_t i = 0; i < uses->count; i++) {
+    bool is_last_key = uses->items[i].column == WHOLE && uses->items[i].local == frames->unsorted;
+    if (is_last_key) continue;  // it was loaded as a key
     Reg reg = load_use(e, frames, &uses->items[i]);
     if (!is_key_reg(stage->keys, stage->key_count, reg)) carried[count++] = reg;
   }
