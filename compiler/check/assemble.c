@@ -227,7 +227,9 @@ static bool fixed_offset(Str name, int32_t *out) {
   return hours <= 14 && minutes < 60;
 }
 
-static void fill_zone(Check *check, const Annot *annot, Module *module) {
+static void read_zone(Check *check) {
+  const Annot *annot = check->app ? annot_find(check, &check->app->header.annots, "zone") : NULL;
+  if (!annot) return;
   const Expr *name = annot->args.count == 1 ? annot->args.items[0].value : NULL;
   if (!name || name->kind != EXPR_TEXT) { diag_help(check->diags, diag_add(check->diags, DIAG_E312, annot->span, "`@zone` names a time zone"), "write `@zone(\"+01:00\")`"); return; }
   int32_t offset = 0;
@@ -235,7 +237,7 @@ static void fill_zone(Check *check, const Annot *annot, Module *module) {
     diag_help(check->diags, diag_add(check->diags, DIAG_E900, name->span, "not supported yet: a zone with summer time"), "write its offset: `@zone(\"+01:00\")`");
     return;
   }
-  module->zone = (Zone){.name = name->text, .first_offset_s = offset};
+  check->program->module.zone = (Zone){.name = name->text, .first_offset_s = offset};
 }
 
 static void fill_app(Check *check, Module *module) {
@@ -244,8 +246,6 @@ static void fill_app(Check *check, Module *module) {
   module->title = app && app->title && app->title->kind == EXPR_TEXT ? app->title->text : module->name;
   if (!app) return;
   module->hints = hints_of(check, &app->header.annots, app->doc);
-  const Annot *zone = annot_find(check, &app->header.annots, "zone");
-  if (zone) fill_zone(check, zone, module);
 }
 
 static void check_names_of_roles(Check *check) {
@@ -277,6 +277,7 @@ static void check_headers(Check *check) {
 
 // What stands in headers, hints and pages.
 void check_outside(Check *check) {
+  read_zone(check);
   check_names_of_roles(check);
   check_headers(check);
   hints_check_say(check);

@@ -68,12 +68,24 @@ static void run(Check *check) {
   if (check->types.full) diag_add(check->diags, DIAG_E026, (Span){0}, "an app has at most %d types (TYPE_COUNT_MAX)", TYPE_COUNT_MAX);
 }
 
+// What looks unused may be used by what is wrong, so of a program with errors only they are told.
+static void drop_doubtful(DiagList *diags) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < diags->count; i++) {
+    bool doubtful = diags->items[i]->code == DIAG_W106 || diags->items[i]->code == DIAG_W107;
+    if (doubtful) diags->warning_count--;
+    else diags->items[kept++] = diags->items[i];
+  }
+  diags->count = kept;
+}
+
 HProgram *check_program(Ast *ast, const Sources *sources, DiagList *diags, Arena *arena, bool with_tests) {
   Check check = {.ast = ast, .arena = arena, .diags = diags, .sources = sources, .with_tests = with_tests};
   if (init(&check)) run(&check);
   if (check.failed || check.types.failed) diags->failed = true;
-  if (diag_has_errors(diags)) return NULL;
-  assemble_module(&check);
+  if (!diag_has_errors(diags)) assemble_module(&check);
   if (check.failed || check.types.failed) diags->failed = true;
-  return diag_has_errors(diags) ? NULL : check.program;
+  if (!diag_has_errors(diags)) return check.program;
+  drop_doubtful(diags);
+  return NULL;
 }

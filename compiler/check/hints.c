@@ -109,6 +109,7 @@ static bool has_slot(const Expr *template, Sym sym) {
 }
 
 static void check_template(Check *check, const Fn *fn, const Expr *template) {
+  bool sound = true;
   if (template->kind != EXPR_TEXT && template->kind != EXPR_INTERP) {
     diag_help(check->diags, diag_add(check->diags, DIAG_E312, template->span, "`@say` takes sentences"), "write them in quotes: `@say(\"add {title}\")`");
     return;
@@ -119,13 +120,14 @@ static void check_template(Check *check, const Fn *fn, const Expr *template) {
     bool known = false;
     for (uint32_t p = 0; p < fn->param_count && slot->kind == EXPR_NAME; p++) known |= fn->params[p].sym == slot->name.sym;
     if (known) continue;
+    sound = false;
     Diag *diag = diag_add(check->diags, DIAG_E312, slot->span, "a slot of a sentence is a parameter of `" STR_FMT "`", STR_ARG(fn->h.name));
     if (slot->kind != EXPR_NAME) continue;
     Sym syms[ENTRY_PARAMS_MAX];
     for (uint32_t p = 0; p < fn->param_count; p++) syms[p] = fn->params[p].sym;
     near_syms(check, diag, slot->name, syms, fn->param_count);
   }
-  for (uint32_t p = 0; p < fn->param_count; p++) {
+  for (uint32_t p = 0; p < fn->param_count && sound; p++) {
     const Param *param = &fn->params[p];
     if (param->initial || types_is(&check->types, param->type, TYPE_OPTIONAL) || param->type == ID_POISON || has_slot(template, param->sym)) continue;
     Diag *diag = diag_add(check->diags, DIAG_E312, template->span, "the sentence has no slot for `" STR_FMT "`, which has no default", SYM_ARG(check, param->sym));
