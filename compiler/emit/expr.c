@@ -413,6 +413,31 @@ static void lower_with_run(Emit *e, const HExpr *expr, Reg dest) {
   run_free(e, run.base, run.count);
 }
 
+// A text of very many pieces is joined in groups, so that it does not need a register for each piece at once.
+enum { TEXT_RUN_MAX = 64 };
+static void lower_text(Emit *e, const HExpr *expr, Reg dest) {
+  if (expr->args.count <= TEXT_RUN_MAX) {
+    lower_with_run(e, expr, dest);
+    return;
+  }
+  uint32_t groups = (expr->args.count + TEXT_RUN_MAX - 1) / TEXT_RUN_MAX;
+  TypeId *types = ARENA_ARRAY(&e->scratch, TypeId, groups);
+  if (!types) {
+    run_out(e);
+    return;
+  }
+  for (uint32_t i = 0; i < groups; i++) types[i] = expr->type;
+  Reg base = run_take(e, types, groups);
+  for (uint32_t i = 0; i < groups && !e->limit_told; i++) {
+    HExpr group = *expr;
+    uint32_t left = expr->args.count - i * TEXT_RUN_MAX;
+    group.args = (HExprs){left < TEXT_RUN_MAX ? left : TEXT_RUN_MAX, expr->args.items + i * TEXT_RUN_MAX};
+    lower_with_run(e, &group, (Reg)(base + i));
+  }
+  code_op(e, OP_TEXT_JOIN, dest, base, (uint16_t)groups);
+  run_free(e, base, groups);
+}
+
 // A test's call: the bits of the given parameters stand in front of the arguments.
 static void lower_call_entry(Emit *e, const HExpr *expr, Reg dest) {
   uint32_t count = expr->args.count + 1;
@@ -509,7 +534,8 @@ static void lower_kind(Emit *e, const HExpr *expr, Reg dest) {
     case H_IF: lower_if(e, expr, dest); return;
     case H_IF_SOME: lower_if_some(e, expr, dest); return;
     case H_MATCH: lower_match(e, expr, dest); return;
-    case H_CALL: case H_BUILTIN: case H_TEXT: case H_RECORD: case H_VARIANT: case H_MAP: case H_INSERT: lower_with_run(e, expr, dest); return;
+    case H_TEXT: lower_text(e, expr, dest); return;
+    case H_CALL: case H_BUILTIN: case H_RECORD: case H_VARIANT: case H_MAP: case H_INSERT: lower_with_run(e, expr, dest); return;
     case H_DIVIDE: lower_two(e, expr, OP_DIV_D, dest); return;
     case H_ROUND: lower_one(e, expr, OP_ROUND_D, expr->op, dest); return;
     case H_FIELD: lower_one(e, expr, OP_RECORD_GET, (uint16_t)expr->index, dest); return;
