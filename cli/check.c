@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/program.h"
+#include "runtime/base/mem.h"
 
 static const char *const KIND_WORDS[ENTRY_KINDS] = {[ENTRY_INPUT] = "input", [ENTRY_VIEW] = "view", [ENTRY_RECEIVE] = "receive"};
 static const char *const COST_WORDS[COST_CLASSES] = {
@@ -13,12 +14,53 @@ static const char *const COST_WORDS[COST_CLASSES] = {
   [COST_SCAN] = "scan: a whole table",
 };
 
+static void show_columns(const TableDef *table, uint16_t index) {
+  uint16_t count = index == SCHEMA_NO_INDEX ? table->key_count : table->indexes[index].column_count;
+  for (uint16_t i = 0; i < count; i++) {
+    IndexColumn column = index == SCHEMA_NO_INDEX ? (IndexColumn){table->key[i], false} : table->indexes[index].columns[i];
+    printf("%s" STR_FMT "%s", i ? ", " : "", STR_ARG(table->columns[column.column].name), column.descending ? " desc" : "");
+  }
+}
+
+// One line a range that a query reads: which, by what, how much of it.
+static void show_range(const Module *module, const Stage *stage) {
+  const TableDef *table = &module->schema.tables[stage->table];
+  printf("        %s " STR_FMT " by %s (", stage->kind == STAGE_COUNT ? "counts" : "reads", STR_ARG(table->name), stage->index == SCHEMA_NO_INDEX ? "key" : "index");
+  show_columns(table, stage->index);
+  printf("): ");
+  bool range = stage->flags & (SCAN_HAS_LOW | SCAN_HAS_HIGH);
+  if (!stage->equal_count && !range) printf("all of it");
+  if (stage->equal_count) printf("%u equal", stage->equal_count);
+  if (range) printf("%sa range", stage->equal_count ? ", " : "");
+  printf("%s\n", stage->flags & SCAN_BACKWARD ? ", backwards" : "");
+}
+
+// What a function and those it calls read. Calls form no circle; `seen` keeps each function to one mention.
+static void show_reads(const Module *module, uint16_t index, bool *seen) {
+  if (seen[index]) return;
+  seen[index] = true;
+  const Function *function = &module->functions[index];
+  for (uint16_t i = 0; i < function->plan_count; i++)
+    for (uint16_t j = 0; j < function->plans[i].stage_count; j++)
+      if (function->plans[i].stages[j].kind == STAGE_SCAN || function->plans[i].stages[j].kind == STAGE_COUNT) show_range(module, &function->plans[i].stages[j]);
+  for (uint32_t i = 0; i < function->code_count; i++)
+    if (function->code[i].op == OP_CALL || function->code[i].op == OP_CALL_VOID) show_reads(module, function->code[i].b, seen);
+}
+
 static void show_costs(const Module *module) {
+  bool *seen = mem_alloc(module->function_count + 1u);
+  if (!seen) {
+    cli_say("no memory left");
+    return;
+  }
   for (uint16_t i = 0; i < module->entry_count; i++) {
     const EntryDef *entry = &module->entries[i];
     printf("%-8s" STR_FMT "  %s%s\n", KIND_WORDS[entry->kind], STR_ARG(entry->name), COST_WORDS[entry->cost],
       entry->kind != ENTRY_VIEW ? "" : entry->per_caller ? "; per caller" : "; shared");
+    memset(seen, 0, module->function_count);
+    show_reads(module, entry->function, seen);
   }
+  mem_free(seen);
 }
 
 static void show_access(const Module *module, const EntryDef *entry) {

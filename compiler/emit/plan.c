@@ -394,7 +394,8 @@ Str plan_suggest_index(Emit *e, const PlanQuestion *question) {
   }
   for (uint32_t i = 0; i < question->order_count; i++) {
     uint16_t column = key_column(sargs, question->order[i].value);
-    if (column == SCHEMA_NO_COLUMN) break;
+    bool is_behind = sargs->table->key_count == 1 && column == sargs->table->key[0] && !question->order[i].descending;
+    if (column == SCHEMA_NO_COLUMN || is_behind) break;  // the key stands behind the columns of every index
     suggest_column(sargs, &buf, &seen, column, question->order[i].descending);
   }
   Str words = arena_copy(e->arena, buf_str(&buf));
