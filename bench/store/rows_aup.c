@@ -166,8 +166,8 @@ int main(int count, char **words) {
   bench_run((BenchCase){"scan", n, 5, true}, scan, rows);
   bench_run((BenchCase){"count_all", RANGES, 3, true}, count_all, rows);
   bench_run((BenchCase){"count_range", RANGES, 3, true}, count_range, rows);
-  bench_run((BenchCase){"update", n, 1, false}, update_all, rows);
-  bench_run((BenchCase){"update_inputs", n, 1, false}, update_marked, rows);
+  bench_run((BenchCase){"update", n, 3, false}, update_all, rows);
+  bench_run((BenchCase){"update_inputs", n, 3, false}, update_marked, rows);
   snapshot_release(rows->snapshot);
   db_free(rows->db);
   arena_free(&rows->arena);
