@@ -13,6 +13,10 @@ FIELDS = (("weight", "int = 1"), ("price", "decimal(2) = 0.00"), ("city", 'text 
           ("rating", "int = 0"), ("discount", "decimal(2) = 0.00"), ("remark", 'text = "" max 400'), ("urgent", "bool = false"), ("level", "int = 1"))
 
 
+def given(code, coded):
+    return f'code: "{code}", ' if coded else ""
+
+
 def block(number):
     noun = NOUNS[number % len(NOUNS)]
     name = f"{noun}{number}"
@@ -21,6 +25,8 @@ def block(number):
     chosen = [FIELDS[(number * 3 + i * 7) % len(FIELDS)] for i in range(3 + number % 4)]
     fields = list(dict(chosen).items())
     state = f"{name}State"
+    coded = number % 3 == 2  # a key of its own instead of a number the host gives
+    key, code, slot = ("code", "code: text min 1 max 20, ", " as {code}") if coded else ("id", "", "")
     lines = [
         f"// ---- {noun.lower()}s of part {number} ----",
         "",
@@ -28,7 +34,7 @@ def block(number):
         "",
         f"/// A {noun.lower()} and what becomes of it.",
         f"table {name} {{",
-        "  id: int key auto",
+        "  code: text key min 1 max 20" if coded else "  id: int key auto",
         "  title: text min 1 max 200",
         f"  state: {state} = {state}.draft",
         "  amount: decimal(2) = 0.00",
@@ -44,19 +50,19 @@ def block(number):
         f"view {low}_open(least: decimal(2) = 0.00) =",
         f"  from x in {name}",
         f"  where x.state == {state}.active and x.amount >= least",
-        "  order by x.amount desc, x.id",
+        f"  order by x.amount desc, x.{key}",
         f"  take {20 + number % 5 * 10}",
-        "  select { x.id, x.title, x.amount, x.quantity }",
+        f"  select {{ x.{key}, x.title, x.amount, x.quantity }}",
         "",
         f"view {low}_totals =",
         f"  from x in {name}",
         "  group by state = x.state",
         "  select { state, n: count(x), total: sum(x.amount) }",
         "",
-        f"input add_{low}(title: text min 1 max 200, amount: decimal(2) min 0.00 = 0.00, quantity: int min 1 max {100 + number} = 1) -> {name}",
-        f'  @say("add {{title}}", "a new {noun.lower()} {{title}} of {{amount}}")',
+        f"input add_{low}({code}title: text min 1 max 200, amount: decimal(2) min 0.00 = 0.00, quantity: int min 1 max {100 + number} = 1) -> {name}",
+        f'  @say("add {{title}} to the {low}s{slot}", "a new {low} {{title}}{slot} of {{amount}}")',
         "{",
-        f"  let row = insert {name} {{ title, amount, quantity }}",
+        f"  let row = insert {name} {{ {'code, ' if coded else ''}title, amount, quantity }}",
         f"  if amount > {1000 + number}.00 {{",
         f"    row.state = {state}.active",
         "  } else if quantity > 10 {",
@@ -83,13 +89,13 @@ def block(number):
         "}",
         "",
         f'test "{noun.lower()}s of part {number}" {{',
-        f'  let first = add_{low}(title: "First", amount: {2000 + number}.00)',
-        f'  let second = add_{low}(title: "Second", quantity: 3)',
+        f'  let first = add_{low}({given("a", coded)}title: "First", amount: {2000 + number}.00)',
+        f'  let second = add_{low}({given("b", coded)}title: "Second", quantity: 3)',
         f"  expect count({low}_open()) == 1",
         f"  change_{low}(row: second, amount: 12.50, quantity: 4)",
         f"  close_{low}(row: first)",
         f"  expect reject change_{low}(row: first, amount: 1.00, quantity: 1)",
-        f'  expect reject add_{low}(title: "")',
+        f'  expect reject add_{low}({given("c", coded)}title: "")',
         "}",
         "",
     ]

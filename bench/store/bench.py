@@ -49,7 +49,10 @@ def durable_of(run, who):
     else:
         record = run.median("durable", "aup inline", "bytes")
         command = [program("store/durable_peers"), name, place, run.seconds] + ([int(record or 2048)] if name == "raw" else [])
-    return run_json(command, core=None)[0]  # the thread may use the other core
+    found = {}
+    for line in run_json(command, core=None):  # the thread may use the other core
+        found.update(line)
+    return found
 
 
 def main(run):

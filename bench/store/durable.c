@@ -6,7 +6,6 @@
 void durable_run(const DurableWay *way, double seconds) {
   static BenchHistogram latency;  // in tenths of a microsecond
   BenchRandom random = {.state = 1};
-  uint64_t bytes = way->bytes ? way->bytes(way->context) : 0;
   double cpu_s = bench_cpu_s();
   uint64_t start_ns = bench_now_ns(), now_ns = start_ns, end_ns = start_ns + (uint64_t)(seconds * 1e9);
   while (now_ns < end_ns) {
@@ -18,7 +17,6 @@ void durable_run(const DurableWay *way, double seconds) {
     now_ns = done_ns;
   }
   double commits = (double)latency.count;
-  bytes = way->bytes ? way->bytes(way->context) - bytes : 0;
-  printf("{\"rate\":%.1f,\"p50_us\":%.1f,\"p99_us\":%.1f,\"cpu_us\":%.2f,\"bytes\":%.1f}\n", commits / ((double)(now_ns - start_ns) / 1e9),
-         (double)bench_histogram_at(&latency, 0.5) / 10, (double)bench_histogram_at(&latency, 0.99) / 10, (bench_cpu_s() - cpu_s) / commits * 1e6, (double)bytes / commits);
+  printf("{\"rate\":%.1f,\"p50_us\":%.1f,\"p99_us\":%.1f,\"cpu_us\":%.2f}\n", commits / ((double)(now_ns - start_ns) / 1e9),
+         (double)bench_histogram_at(&latency, 0.5) / 10, (double)bench_histogram_at(&latency, 0.99) / 10, (bench_cpu_s() - cpu_s) / commits * 1e6);
 }

@@ -11,8 +11,7 @@ enum { DURABLE_ROWS = 10000, DURABLE_CHANGES = 64 };
 typedef struct DurableWay {
   void *context;
   void (*commit)(void *context, const uint32_t *rows);  // adds one to each of DURABLE_CHANGES rows; returns when they are on disk
-  uint64_t (*bytes)(void *context);                     // written so far, or 0 when not known
 } DurableWay;
 
-// Commits for so many seconds and prints {"rate":…,"p50_us":…,"p99_us":…,"cpu_us":…,"bytes":…}, all by commit.
+// Commits for so many seconds and prints {"rate":…,"p50_us":…,"p99_us":…,"cpu_us":…}, all by commit.
 void durable_run(const DurableWay *way, double seconds);
