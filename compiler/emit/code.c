@@ -285,6 +285,8 @@ static const uint32_t *source_lines(Emit *e, uint32_t index) {
 
 uint32_t place_line(Emit *e, uint32_t place, uint16_t *out_file) {
   const Sources *sources = e->program->sources;
+  *out_file = e->last_line.file;
+  if (place >= e->last_line.start && place < e->last_line.end) return e->last_line.line;  // most places are near the one before
   *out_file = 0;
   if (!sources || sources->count == 0) return 0;
   uint32_t file = sources->count - 1;
@@ -297,6 +299,7 @@ uint32_t place_line(Emit *e, uint32_t place, uint16_t *out_file) {
     uint32_t middle = (low + high + 1) / 2;
     if (starts[middle] <= place) low = middle; else high = middle - 1;
   }
+  e->last_line = (LinePlace){starts[low], low < starts[0] ? starts[low + 1] : starts[low] + 1, low, (uint16_t)file};
   return low;
 }
 

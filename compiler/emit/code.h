@@ -37,6 +37,7 @@ typedef struct LocalState {
 typedef struct Invariant { struct Invariant *outer; const HExpr *expr; Reg reg; } Invariant;
 typedef struct HoistedConst { uint32_t constant; Reg reg; } HoistedConst;
 typedef struct FreeRun { Reg base; uint16_t count; uint32_t hash; } FreeRun;
+typedef struct LinePlace { uint32_t start, end, line; uint16_t file; } LinePlace;  // the places of one line
 // What a `return` must end on its way out.
 typedef enum CleanupKind { CLEANUP_QUERY, CLEANUP_CATCH, CLEANUP_AS } CleanupKind;
 typedef struct Cleanup { struct Cleanup *outer; CleanupKind kind; uint16_t plan; } Cleanup;
@@ -52,6 +53,7 @@ typedef struct Emit {
   TypeId type_bool, type_int, type_text;
   Err failed;
   uint32_t *constant_slots, constant_slot_count;  // a hash table of constants: 1 + index
+  LinePlace last_line;
   uint32_t **line_starts;                         // by source, made when first asked for
   uint8_t *costs;                                 // CostClass, by function
   // the function in work
