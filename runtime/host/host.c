@@ -40,11 +40,14 @@ struct Host {
 
 // ---- requests ---------------------------------------------------------------------------------------
 
+// With one app the paths of an app come first, so that an app called `views` is not in its own way.
+static bool is_app_path(Str first) { return str_is(first, "views") || str_is(first, "inputs") || str_is(first, "app"); }
+
 // The app that a path is about, and the rest of the path: /NAME/views/… or, with one app, /views/… too.
 static HostApp *find_app(Host *host, Str path, Str *out_rest) {
   Str rest = path, first;
   *out_rest = path;
-  if (http_path_next(&rest, &first)) {
+  if (http_path_next(&rest, &first) && !(host->app_count == 1 && is_app_path(first))) {
     for (uint32_t i = 0; i < host->app_count; i++) {
       if (!str_equal(host->apps[i].name, first)) continue;
       size_t used = 1 + first.len;
