@@ -366,10 +366,10 @@ static WalkStep step_use(void *context, const HExpr *expr) {
   return WALK_INTO;
 }
 
+// WITH clauses that are pending need nothing carried: the gathering stage's own block evaluates them.
 static bool collect_uses(Emit *e, const Frames *frames, uint32_t behind, Uses *out_uses) {
   *out_uses = (Uses){.emit = e, .serial = frames->serial, .clause = behind};
   Walk walk = {.expr = step_use, .context = out_uses};
-  for (uint32_t i = 0; i < frames->pending_count; i++) walk_expr(&walk, frames->query->clauses[frames->pending[i]].a);
   walk_clauses(&walk, frames->query, behind);
   walk_expr(&walk, frames->consumer.value);
   out_uses->columns_anew = frames->consumer.gather;

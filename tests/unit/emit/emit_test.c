@@ -206,6 +206,52 @@ Test(emit, one_register_more_is_told_at_its_place) {
   cr_assert_eq(make.diags.items[0]->span.start, 19);
 }
 
+// So many queries in one function.
+static Err emit_queries(uint32_t count) {
+  make_function(&make, FUNCTION_ALWAYS, 0, TYPE_NONE);
+  HStmt *stmts = ARENA_ARRAY(&make.build.arena, HStmt, count);
+  LocalId row = make_local(&make, T_ITEM);
+  for (uint32_t i = 0; i < count; i++) {
+    HClause rows = make_rows(row, TABLE_ITEM);
+    HExpr *query = make_query(&make, T_LIST_INT, 1, &rows, make_use(&make, row));
+    stmts[i] = (HStmt){.kind = HS_EXPR, .a = make_aggregate(&make, AGGREGATE_COUNT, T_INT, query, NULL)};
+  }
+  make_body(&make, count, stmts);
+  return make_emit(&make);
+}
+
+Test(emit, queries_up_to_the_limit) { cr_assert_eq(emit_queries(FUNCTION_PLANS_MAX), ERR_NONE); }
+
+Test(emit, one_query_more_is_told) {
+  cr_assert_eq(emit_queries(FUNCTION_PLANS_MAX + 1), ERR_REFUSED);
+  cr_assert_eq(make.diags.items[0]->code, DIAG_E026);
+}
+
+// An order whose rows are selected with so many columns of other rows: each is carried.
+static Err emit_carried(uint32_t count) {
+  make_function(&make, FUNCTION_ALWAYS, 0, T_LIST_INT);
+  LocalId row = make_local(&make, T_ITEM);
+  HClause *clauses = ARENA_ARRAY(&make.build.arena, HClause, 2);
+  clauses[0] = make_rows(row, TABLE_ITEM);
+  clauses[1] = make_order(&make, make_column(&make, row, ITEM_PRICE), false);
+  HExpr *sum = make_number(&make, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    LocalId with = make_local(&make, T_INT);
+    clauses = arena_grow(&make.build.arena, clauses, (i + 2) * sizeof *clauses, (i + 3) * sizeof *clauses);
+    clauses[i + 2] = clauses[i + 1];
+    clauses[i + 1] = (HClause){.kind = HC_WITH, .local = with, .a = make_column(&make, row, ITEM_ID)};
+    sum = make_two(&make, H_ARITH, HOP_ADD, T_INT, sum, make_use(&make, with));
+  }
+  make_body(&make, 1, &(HStmt){.kind = HS_RETURN, .a = make_query(&make, T_LIST_INT, count + 2, clauses, sum)});
+  return make_emit(&make);
+}
+
+Test(emit, carried_values_up_to_the_limit) { cr_assert_eq(emit_carried(PLAN_CARRIED_MAX), ERR_NONE, "%s", make.diags.count ? make.diags.items[0]->message.ptr : ""); }
+Test(emit, one_carried_value_more_is_told) {
+  cr_assert_eq(emit_carried(PLAN_CARRIED_MAX + 1), ERR_REFUSED);
+  cr_assert_eq(make.diags.items[0]->code, DIAG_E026);
+}
+
 Test(emit, names_the_index_that_would_help) {
   make_function(&make, FUNCTION_VIEW, 0, T_LIST_TEXT);
   LocalId price = make_local(&make, T_DEC2), row = make_local(&make, T_ITEM);
