@@ -19,7 +19,7 @@ static const struct { uint8_t bit; const char *word; } EFFECTS[] = {
 
 // ---- functions --------------------------------------------------------------------------------
 
-static void write_operand(const Module *m, const Function *f, OperandKind kind, uint32_t value, Buf *out) {
+static void write_operand(const Module *m, OperandKind kind, uint32_t value, Buf *out) {
   if (operand_is_read(kind) || operand_is_written(kind) || kind == OPERAND_base) { buf_add_format(out, " r%u", value); return; }
   switch ((int)kind) {
     case OPERAND__: return;
@@ -37,7 +37,7 @@ static void write_operand(const Module *m, const Function *f, OperandKind kind, 
     case OPERAND_col: buf_add_format(out, " column %u", value); return;
     case OPERAND_field: buf_add_format(out, " field %u", value); return;
     case OPERAND_tag: buf_add_format(out, " case %u", value); return;
-    case OPERAND_param: buf_add_format(out, " " STR_FMT, STR_ARG(f->name)); buf_add_format(out, " %u", value); return;
+    case OPERAND_param: buf_add_format(out, " parameter %u", value); return;
     default: buf_add_format(out, " %u", value); return;
   }
 }
@@ -46,11 +46,11 @@ static void write_instruction(const Module *m, const Function *f, uint32_t pc, B
   Instruction at = f->code[pc];
   const OpcodeInfo *info = opcode_info(at.op);
   buf_add_format(out, "  %5u  %-15s", pc, info->name);
-  write_operand(m, f, (OperandKind)info->a, at.a, out);
-  if (operand_is_wide((OperandKind)info->b)) write_operand(m, f, (OperandKind)info->b, at.k, out);
+  write_operand(m, (OperandKind)info->a, at.a, out);
+  if (operand_is_wide((OperandKind)info->b)) write_operand(m, (OperandKind)info->b, at.k, out);
   else {
-    write_operand(m, f, (OperandKind)info->b, at.b, out);
-    write_operand(m, f, (OperandKind)info->c, at.c, out);
+    write_operand(m, (OperandKind)info->b, at.b, out);
+    write_operand(m, (OperandKind)info->c, at.c, out);
   }
   if (at.x) buf_add_format(out, " x=%u", at.x);
   buf_add_char(out, '\n');

@@ -1,6 +1,7 @@
 // Modules there and back, and bytes that are cut, flipped, or whose counts lie.
 #include <criterion/criterion.h>
 
+#include "runtime/base/mem.h"
 #include "runtime/module/layout.h"
 #include "tests/unit/module/build.h"
 
@@ -191,5 +192,59 @@ Test(format, header_says_why) {
     arena_free(&arena);
   }
   buf_free(&bytes);
+  build_free(&b);
+}
+
+// Every allocation fails once: each is an error with its reason, and nothing is kept.
+Test(format, no_memory) {
+  Build b;
+  build_everything(&b);
+  Buf bytes = build_bytes(&b), again;
+  uint64_t held = mem_blocks_held();
+  Err err = ERR_MEMORY;
+  for (uint64_t n = 1; err != ERR_NONE; n++) {
+    ErrText text = {{0}};
+    buf_init(&again, 0);
+    mem_fail_nth(n, 0);
+    err = module_write(&b.module, &again, &text);
+    mem_fail_nth(0, 0);
+    cr_assert(err == ERR_NONE || (err == ERR_MEMORY && text.text[0]), "write %lu: %s", n, text.text);
+    buf_free(&again);
+    cr_assert_eq(mem_blocks_held(), held);
+    cr_assert_lt(n, 1000);
+  }
+  err = ERR_MEMORY;
+  for (uint64_t n = 1; err != ERR_NONE; n++) {
+    ErrText text = {{0}};
+    Arena arena;
+    Module *module;
+    arena_init(&arena, 0);
+    mem_fail_nth(n, 0);
+    err = module_read(buf_str(&bytes), &arena, &module, &text);
+    mem_fail_nth(0, 0);
+    cr_assert(err == ERR_NONE || (err == ERR_MEMORY && text.text[0]), "read %lu: %s", n, text.text);
+    arena_free(&arena);
+    cr_assert_eq(mem_blocks_held(), held);
+    cr_assert_lt(n, 1000);
+  }
+  buf_free(&bytes);
+  build_free(&b);
+}
+
+Test(format, disassembly_names_everything) {
+  Build b;
+  build_everything(&b);
+  Module *m = build_finish(&b);
+  Buf out;
+  buf_init(&out, 0);
+  module_disassemble(m, &out);
+  buf_add_char(&out, 0);
+  cr_assert_not(out.failed);
+  const char *parts[] = {"app test \"A test\"", "table Item (1) key id auto", "  index 0 title due desc", "view top(p0: int = …) -> [int]", "error full 409", "role clerk", "output note",
+                         "timer expire Item expire", "setting size secret", "page main", "test \"it works\"", "view f1 (function 1, 1 parameters) -> [int]", "    scan Item", "QUERY_NEXT", "; test.aup:4", "block 0:"};
+  for (size_t i = 0; i < countof(parts); i++) {
+    cr_assert(strstr(out.ptr, parts[i]), "%s\n%s", parts[i], out.ptr);
+  }
+  buf_free(&out);
   build_free(&b);
 }

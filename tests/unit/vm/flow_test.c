@@ -1,6 +1,7 @@
 // Jumps, calls, slices, faults, rejections, queries with blocks: the machine's flow.
 #include <criterion/criterion.h>
 
+#include "runtime/base/mem.h"
 #include "tests/unit/vm/run.h"
 
 // fn sum(n) = 1 + 2 + … n, by a loop.
@@ -376,5 +377,40 @@ Test(flow, catches_have_a_limit_and_an_end) {
     if (run.status == VM_FAULT) cr_assert_eq(run.exec.fault.kind, FAULT_EXPECT);
     run_end(&run);
   }
+  build_free(&b);
+}
+
+// Every allocation of a call that opens queries, makes texts and lists fails once: a fault, never anything worse.
+Test(flow, no_memory) {
+  Build b;
+  build_init(&b);
+  uint16_t f = build_begin(&b, FUNCTION_FN, T_TEXT);
+  uint16_t n = build_register(&b, T_INT), list = build_register(&b, T_LIST_INT), set = build_register(&b, T_SET_INT), text = build_register(&b, T_TEXT), row = build_register(&b, T_ITEM), end = build_register(&b, T_INT);
+  build_emit(&b, OP_INT, end, 2000, 0);
+  build_emit(&b, OP_RANGE, list, n, end);
+  build_emit(&b, OP_LIST_PUSH, list, n, 0);
+  build_emit(&b, OP_SET_OF, set, list, 0);
+  build_emit(&b, OP_QUERY_OPEN, 0, 0, 0);
+  build_emit(&b, OP_QUERY_NEXT, 0, 6, 0);
+  build_emit(&b, OP_TO_TEXT, text, set, 0);
+  build_emit(&b, OP_RETURN, text, 0, 0);
+  build_plan(&b, 1, (Stage[]){{.kind = STAGE_SCAN, .table = TABLE_ITEM, .index = SCHEMA_NO_INDEX, .block = NO_BLOCK, .from = NO_REGISTER, .to = row}});
+  build_end(&b);
+  Module *m = build_finish(&b);
+  uint64_t held = mem_blocks_held();
+  VmStatus status = VM_FAULT;
+  uint64_t failures = 0;
+  for (uint64_t nth = 1; status != VM_DONE; nth++) {
+    Run run = {.host = {.frames = 1}};
+    mem_fail_nth(nth, 0);
+    status = run_on(&run, m, f, NULL, 0);
+    mem_fail_nth(0, 0);
+    failures += status == VM_FAULT;
+    cr_assert(status == VM_DONE || status == VM_FAULT);
+    run_end(&run);
+    cr_assert_eq(mem_blocks_held(), held);
+    cr_assert_lt(nth, 1000);
+  }
+  cr_assert_gt(failures, 5);
   build_free(&b);
 }
