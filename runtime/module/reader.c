@@ -84,12 +84,14 @@ static Str get_name(Input *in) {
 }
 
 // The count that was just read, when as many things of at least `bytes_min` each can still follow; else 0 and failed.
-static uint32_t fit_count(Input *in, uint32_t count, uint32_t max, size_t bytes_min, const char *what) {
+static uint32_t fit_count(Input *in, uint32_t count, uint32_t max, const char *max_name, size_t bytes_min, const char *what) {
   if (in->err) return 0;
-  if (count > max) { fail(in, ERR_LIMIT, "%u %s, more than %u", count, what, max); return 0; }
+  if (count > max) { fail(in, ERR_LIMIT, "%u %s, more than %u (%s)", count, what, max, max_name); return 0; }
   if (count > in->left.len / bytes_min) { fail(in, ERR_FORMAT, "%u %s do not fit into the %zu bytes that are left", count, what, in->left.len); return 0; }
   return count;
 }
+
+#define LIMIT(name) name, #name
 
 static void *get_array(Input *in, uint32_t count, size_t size) {
   if (in->err) return NULL;
@@ -120,7 +122,7 @@ static void section_close(Input *in) {
 // ---- shared parts -----------------------------------------------------------------------------
 
 static Hints get_hints(Input *in) {
-  Hints hints = {.count = (uint16_t)fit_count(in, get_u16(in), UINT16_MAX, 8, "hints")};
+  Hints hints = {.count = (uint16_t)fit_count(in, get_u16(in), LIMIT(UINT16_MAX), 8, "hints")};
   Hint *items = ARRAY(in, Hint, hints.count);
   for (uint32_t i = 0; i < hints.count && !in->err; i++) {
     items[i].name = get_name(in);
@@ -139,7 +141,7 @@ static Limits get_limits(Input *in) {
 }
 
 static const FieldDef *get_fields(Input *in, uint16_t *out_count) {
-  *out_count = (uint16_t)fit_count(in, get_u16(in), FIELD_COUNT_MAX, 7, "fields");
+  *out_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(FIELD_COUNT_MAX), 7, "fields");
   FieldDef *fields = ARRAY(in, FieldDef, *out_count);
   for (uint32_t i = 0; i < *out_count && !in->err; i++) {
     fields[i].name = get_name(in);
@@ -150,7 +152,7 @@ static const FieldDef *get_fields(Input *in, uint16_t *out_count) {
 }
 
 static const NamedFunction *get_named_functions(Input *in, uint16_t *out_count) {
-  *out_count = (uint16_t)fit_count(in, get_u16(in), FUNCTION_COUNT_MAX, 6, "functions");
+  *out_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(FUNCTION_COUNT_MAX), 6, "functions");
   NamedFunction *items = ARRAY(in, NamedFunction, *out_count);
   for (uint32_t i = 0; i < *out_count && !in->err; i++) {
     items[i].name = get_name(in);
@@ -162,7 +164,7 @@ static const NamedFunction *get_named_functions(Input *in, uint16_t *out_count) 
 // ---- names, schema, app, constants ------------------------------------------------------------
 
 static void read_names(Input *in) {
-  uint32_t count = fit_count(in, get_u32(in), UINT32_MAX, 4, "names");
+  uint32_t count = fit_count(in, get_u32(in), LIMIT(UINT32_MAX), 4, "names");
   Str *names = ARRAY(in, Str, count);
   for (uint32_t i = 0; i < count && !in->err; i++) {
     uint32_t len = get_u32(in);
@@ -189,7 +191,7 @@ static void read_zone(Input *in) {
   Zone *zone = &in->module->zone;
   zone->name = get_name(in);
   zone->first_offset_s = (int32_t)get_u32(in);
-  zone->count = fit_count(in, get_u32(in), MODULE_ZONE_TRANSITIONS_MAX, 12, "zone transitions");
+  zone->count = fit_count(in, get_u32(in), LIMIT(MODULE_ZONE_TRANSITIONS_MAX), 12, "zone transitions");
   ZoneTransition *transitions = ARRAY(in, ZoneTransition, zone->count);
   for (uint32_t i = 0; i < zone->count && !in->err; i++) {
     transitions[i].at = (int64_t)get_u64(in);
@@ -204,7 +206,7 @@ static void read_app(Input *in) {
   m->title = get_name(in);
   m->hints = get_hints(in);
   m->start_function = get_u16(in);
-  m->file_count = (uint16_t)fit_count(in, get_u16(in), UINT16_MAX, 4, "files");
+  m->file_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(UINT16_MAX), 4, "files");
   Str *files = ARRAY(in, Str, m->file_count);
   for (uint32_t i = 0; i < m->file_count && !in->err; i++) files[i] = get_name(in);
   m->files = files;
@@ -213,7 +215,7 @@ static void read_app(Input *in) {
 
 static void read_constants(Input *in) {
   Module *m = in->module;
-  m->constant_count = fit_count(in, get_u32(in), UINT32_MAX, 3, "constants");
+  m->constant_count = fit_count(in, get_u32(in), LIMIT(UINT32_MAX), 3, "constants");
   Constant *constants = ARRAY(in, Constant, m->constant_count);
   for (uint32_t i = 0; i < m->constant_count && !in->err; i++) {
     constants[i].type = get_u16(in);
@@ -228,7 +230,7 @@ static void read_constants(Input *in) {
 // ---- functions --------------------------------------------------------------------------------
 
 static void read_aggregates(Input *in, Stage *stage) {
-  fit_count(in, stage->aggregate_count, PLAN_AGGREGATES_MAX, 5, "aggregates");
+  fit_count(in, stage->aggregate_count, LIMIT(PLAN_AGGREGATES_MAX), 5, "aggregates");
   Aggregate *aggregates = ARRAY(in, Aggregate, in->err ? 0 : stage->aggregate_count);
   for (uint32_t i = 0; !in->err && i < stage->aggregate_count; i++) {
     aggregates[i].kind = get_u8(in);
@@ -244,10 +246,10 @@ static void read_stage(Input *in, Stage *stage) {
   uint16_t *const numbers[] = {&stage->block, &stage->from, &stage->to, &stage->table, &stage->index, &stage->equal_count,
                                &stage->key_count, &stage->carried_count, &stage->aggregate_count};
   for (size_t i = 0; i < countof(numbers); i++) *numbers[i] = get_u16(in);
-  fit_count(in, stage->key_count, PLAN_KEYS_MAX, 3, "keys");
+  fit_count(in, stage->key_count, LIMIT(PLAN_KEYS_MAX), 3, "keys");
   stage->keys = get_bytes(in, stage->key_count, sizeof(uint16_t));
   stage->descending = get_bytes(in, stage->key_count, 1);
-  fit_count(in, stage->carried_count, PLAN_CARRIED_MAX, 2, "carried registers");
+  fit_count(in, stage->carried_count, LIMIT(PLAN_CARRIED_MAX), 2, "carried registers");
   stage->carried = get_bytes(in, stage->carried_count, sizeof(uint16_t));
   read_aggregates(in, stage);
 }
@@ -255,7 +257,7 @@ static void read_stage(Input *in, Stage *stage) {
 static void read_plans(Input *in, Function *function) {
   Plan *plans = ARRAY(in, Plan, function->plan_count);
   for (uint32_t i = 0; i < function->plan_count && !in->err; i++) {
-    plans[i].stage_count = (uint16_t)fit_count(in, get_u16(in), PLAN_STAGES_MAX, 20, "stages");
+    plans[i].stage_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(PLAN_STAGES_MAX), 20, "stages");
     Stage *stages = ARRAY(in, Stage, plans[i].stage_count);
     for (uint32_t k = 0; k < plans[i].stage_count && !in->err; k++) read_stage(in, &stages[k]);
     plans[i].stages = stages;
@@ -264,7 +266,7 @@ static void read_plans(Input *in, Function *function) {
 }
 
 static void read_lines(Input *in, Function *function) {
-  function->line_count = fit_count(in, get_u32(in), FUNCTION_CODE_MAX, 3, "lines");
+  function->line_count = fit_count(in, get_u32(in), LIMIT(FUNCTION_CODE_MAX), 3, "lines");
   LineEntry *lines = ARRAY(in, LineEntry, function->line_count);
   uint64_t pc = 0, line = 0;
   for (uint32_t i = 0; i < function->line_count && !in->err; i++) {
@@ -287,20 +289,20 @@ static void read_function(Input *in, Function *function) {
   function->result = get_u16(in);
   uint16_t block_count = get_u16(in), plan_count = get_u16(in);
   uint32_t code_count = get_u32(in);
-  function->register_count = (uint16_t)fit_count(in, register_count, FUNCTION_REGISTERS_MAX, sizeof(TypeId), "registers");
+  function->register_count = (uint16_t)fit_count(in, register_count, LIMIT(FUNCTION_REGISTERS_MAX), sizeof(TypeId), "registers");
   function->registers = get_bytes(in, function->register_count, sizeof(TypeId));
-  function->code_count = fit_count(in, code_count, FUNCTION_CODE_MAX, sizeof(Instruction), "instructions");
+  function->code_count = fit_count(in, code_count, LIMIT(FUNCTION_CODE_MAX), sizeof(Instruction), "instructions");
   function->code = get_bytes(in, function->code_count, sizeof(Instruction));
-  function->block_count = (uint16_t)fit_count(in, block_count, FUNCTION_BLOCKS_MAX, sizeof(Block), "blocks");
+  function->block_count = (uint16_t)fit_count(in, block_count, LIMIT(FUNCTION_BLOCKS_MAX), sizeof(Block), "blocks");
   function->blocks = get_bytes(in, function->block_count, sizeof(Block));
-  function->plan_count = (uint16_t)fit_count(in, plan_count, FUNCTION_PLANS_MAX, 2, "plans");
+  function->plan_count = (uint16_t)fit_count(in, plan_count, LIMIT(FUNCTION_PLANS_MAX), 2, "plans");
   read_plans(in, function);
   read_lines(in, function);
 }
 
 static void read_functions(Input *in) {
   Module *m = in->module;
-  m->function_count = (uint16_t)fit_count(in, get_u16(in), FUNCTION_COUNT_MAX, 24, "functions");
+  m->function_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(FUNCTION_COUNT_MAX), 24, "functions");
   Function *functions = ARRAY(in, Function, m->function_count);
   for (uint32_t i = 0; i < m->function_count && !in->err; i++) read_function(in, &functions[i]);
   m->functions = functions;
@@ -331,7 +333,7 @@ static void read_entry(Input *in, EntryDef *entry) {
   entry->every_us = (int64_t)get_u64(in);
   entry->per_caller = get_bool(in);
   entry->hints = get_hints(in);
-  entry->param_count = (uint16_t)fit_count(in, get_u16(in), ENTRY_PARAMS_MAX, 30, "parameters");
+  entry->param_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(ENTRY_PARAMS_MAX), 30, "parameters");
   ParamDef *params = ARRAY(in, ParamDef, entry->param_count);
   for (uint32_t i = 0; i < entry->param_count && !in->err; i++) read_param(in, &params[i]);
   entry->params = params;
@@ -339,7 +341,7 @@ static void read_entry(Input *in, EntryDef *entry) {
 
 static void read_entries(Input *in) {
   Module *m = in->module;
-  m->entry_count = (uint16_t)fit_count(in, get_u16(in), MODULE_ENTRIES_MAX, 45, "entries");
+  m->entry_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(MODULE_ENTRIES_MAX), 45, "entries");
   EntryDef *entries = ARRAY(in, EntryDef, m->entry_count);
   for (uint32_t i = 0; i < m->entry_count && !in->err; i++) read_entry(in, &entries[i]);
   m->entries = entries;
@@ -347,7 +349,7 @@ static void read_entries(Input *in) {
 
 static void read_errors(Input *in) {
   Module *m = in->module;
-  m->error_count = (uint16_t)fit_count(in, get_u16(in), UINT16_MAX, 12, "errors");
+  m->error_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(UINT16_MAX), 12, "errors");
   ErrorDef *errors = ARRAY(in, ErrorDef, m->error_count);
   for (uint32_t i = 0; i < m->error_count && !in->err; i++) {
     errors[i].name = get_name(in);
@@ -360,7 +362,7 @@ static void read_errors(Input *in) {
 
 static void read_roles(Input *in) {
   Module *m = in->module;
-  m->role_count = (uint16_t)fit_count(in, get_u16(in), MODULE_ROLES_MAX, 6, "roles");
+  m->role_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(MODULE_ROLES_MAX), 6, "roles");
   RoleDef *roles = ARRAY(in, RoleDef, m->role_count);
   for (uint32_t i = 0; i < m->role_count && !in->err; i++) {
     roles[i].name = get_name(in);
@@ -370,7 +372,7 @@ static void read_roles(Input *in) {
 }
 
 static void read_computed(Input *in, TableMeta *meta) {
-  meta->computed_count = (uint16_t)fit_count(in, get_u16(in), SCHEMA_COLUMNS_MAX, 12, "computed fields");
+  meta->computed_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(SCHEMA_COLUMNS_MAX), 12, "computed fields");
   ComputedDef *computed = ARRAY(in, ComputedDef, meta->computed_count);
   for (uint32_t i = 0; i < meta->computed_count && !in->err; i++) {
     computed[i].name = get_name(in);
@@ -381,7 +383,7 @@ static void read_computed(Input *in, TableMeta *meta) {
 }
 
 static void read_table(Input *in, const TableDef *table, TableMeta *meta) {
-  fit_count(in, table->column_count, SCHEMA_COLUMNS_MAX, 20, "columns");
+  fit_count(in, table->column_count, LIMIT(SCHEMA_COLUMNS_MAX), 20, "columns");
   ColumnMeta *columns = ARRAY(in, ColumnMeta, table->column_count);
   for (uint32_t i = 0; i < table->column_count && !in->err; i++) {
     columns[i].default_function = get_u16(in);
@@ -405,7 +407,7 @@ static void read_tables(Input *in) {
 
 static void read_outputs(Input *in) {
   Module *m = in->module;
-  m->output_count = (uint16_t)fit_count(in, get_u16(in), UINT16_MAX, 12, "outputs");
+  m->output_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(UINT16_MAX), 12, "outputs");
   OutputDef *outputs = ARRAY(in, OutputDef, m->output_count);
   for (uint32_t i = 0; i < m->output_count && !in->err; i++) {
     outputs[i].name = get_name(in);
@@ -417,7 +419,7 @@ static void read_outputs(Input *in) {
 
 static void read_timers(Input *in) {
   Module *m = in->module;
-  m->timer_count = (uint16_t)fit_count(in, get_u16(in), UINT16_MAX, 27, "timers");
+  m->timer_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(UINT16_MAX), 27, "timers");
   TimerDef *timers = ARRAY(in, TimerDef, m->timer_count);
   for (uint32_t i = 0; i < m->timer_count && !in->err; i++) {
     timers[i].kind = get_u8(in);
@@ -433,7 +435,7 @@ static void read_timers(Input *in) {
 
 static void read_settings(Input *in) {
   Module *m = in->module;
-  m->setting_count = (uint16_t)fit_count(in, get_u16(in), UINT16_MAX, 15, "settings");
+  m->setting_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(UINT16_MAX), 15, "settings");
   SettingDef *settings = ARRAY(in, SettingDef, m->setting_count);
   for (uint32_t i = 0; i < m->setting_count && !in->err; i++) {
     settings[i].name = get_name(in);
@@ -449,12 +451,12 @@ static void read_page(Input *in, PageDef *page) {
   page->name = get_name(in);
   page->title = get_name(in);
   page->hints = get_hints(in);
-  page->item_count = (uint16_t)fit_count(in, get_u16(in), UINT16_MAX, 12, "page items");
+  page->item_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(UINT16_MAX), 12, "page items");
   PageItem *items = ARRAY(in, PageItem, page->item_count);
   for (uint32_t i = 0; i < page->item_count && !in->err; i++) {
     items[i].word = get_name(in);
     items[i].hints = get_hints(in);
-    items[i].target_count = (uint16_t)fit_count(in, get_u16(in), UINT16_MAX, 4, "targets");
+    items[i].target_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(UINT16_MAX), 4, "targets");
     Str *targets = ARRAY(in, Str, items[i].target_count);
     for (uint32_t k = 0; k < items[i].target_count && !in->err; k++) targets[k] = get_name(in);
     items[i].targets = targets;
@@ -464,7 +466,7 @@ static void read_page(Input *in, PageDef *page) {
 
 static void read_pages(Input *in) {
   Module *m = in->module;
-  m->page_count = (uint16_t)fit_count(in, get_u16(in), UINT16_MAX, 16, "pages");
+  m->page_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(UINT16_MAX), 16, "pages");
   PageDef *pages = ARRAY(in, PageDef, m->page_count);
   for (uint32_t i = 0; i < m->page_count && !in->err; i++) read_page(in, &pages[i]);
   m->pages = pages;

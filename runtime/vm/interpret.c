@@ -131,7 +131,7 @@ VmStatus vm__interpret(Exec *exec) {
   NEXT;
 
   // ---- moving
-  CASE(MOVE) A = B; NEXT;
+  CASE(MOVE) register_copy(&A, &B); NEXT;
   CASE(INT) A.i = at.w; NEXT;
   CASE(BOOL) A.i = at.b; NEXT;
   CASE(ENUM) A.i = at.b; NEXT;
@@ -152,7 +152,8 @@ VmStatus vm__interpret(Exec *exec) {
   CASE(CALL) goto call;
   CASE(CALL_VOID) goto call;
   CASE(RETURN) {
-    Value value = A;
+    Value value;
+    register_copy(&value, &A);
     SAVE;
     if (UNLIKELY(!frame->caller)) {
       HELP(vm__fits(exec, function->result, value) ? vm__weigh(exec, function->result, value) : vm_fault(exec, FAULT_OVERFLOW, NULL));
@@ -246,7 +247,7 @@ VmStatus vm__interpret(Exec *exec) {
   BY_HELP(STATE_GET)
   BY_HELP(STATE_SET)
   BY_HELP(TO_REF)
-  CASE(TO_KEY) A = B; NEXT;
+  CASE(TO_KEY) register_copy(&A, &B); NEXT;
   BY_HELP(ROW_FIND)
   BY_HELP(ROW_HAS)
   BY_HELP(COLUMN_GET)

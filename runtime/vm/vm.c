@@ -50,7 +50,7 @@ Frame *vm__push_frame(Exec *exec, const Function *function, const Value *args) {
   assert(stack->at <= stack->block + stack->bytes && "the verifier knows how deep calls go");
   *frame = (Frame){.function = function, .caller = exec->frame, .pc = function->code, .active_plan = NO_ACTIVE_PLAN};
   Value *registers = frame__registers(frame);
-  if (function->param_count) memcpy(registers, args, function->param_count * sizeof(Value));
+  for (uint32_t i = 0; i < function->param_count; i++) register_copy(&registers[i], &args[i]);
   memset(registers + function->param_count, 0, (size_t)(function->register_count - function->param_count) * sizeof(Value));
   exec->frame = frame;
   return frame;
