@@ -113,39 +113,67 @@ Test(hostile, random_programs) {
   free(b);
 }
 
+// A test function with as much in it as the verifier lets through.
+static void build_dense(Build *b, Rng *rng) {
+  build_blank(b);
+  Function *f = &b->functions[2];
+  for (int step = 0; step < 1500; step++) {
+    Instruction *at = (Instruction *)&f->code[rng_below(rng, CODE)], old = *at;
+    *at = random_instruction(rng);
+    set_effects(f);
+    if (module_verify(&b->module, NULL) != ERR_NONE) *at = old;
+    set_effects(f);
+  }
+}
+
+// Seals the bytes; 1 when the module is accepted, and then all of it has run.
+static uint32_t run_bytes(char *bytes, size_t len) {
+  Arena arena;
+  Module *module;
+  build_seal(bytes, len);
+  arena_init(&arena, 0);
+  bool is_sound = module_read((Str){bytes, len}, &arena, &module, NULL) == ERR_NONE;
+  if (is_sound) zero_run_all(module, 20000, 1000);
+  arena_free(&arena);
+  return is_sound;
+}
+
 Test(hostile, changed_modules) {
   enum { ROUNDS = 3000 };
   Build *b = malloc(sizeof *b);
   Rng rng;
   uint32_t accepted = 0;
   rng_seed(&rng, 11);
-  build_blank(b);
-  Function *f = &b->functions[2];
-  for (int step = 0; step < 1500; step++) {
-    Instruction *at = (Instruction *)&f->code[rng_below(&rng, CODE)], old = *at;
-    *at = random_instruction(&rng);
-    set_effects(f);
-    if (module_verify(&b->module, NULL) != ERR_NONE) *at = old;
-    set_effects(f);
-  }
+  build_dense(b, &rng);
   Buf bytes = build_bytes(b);
   char *copy = malloc(bytes.len);
   for (int round = 0; round < ROUNDS; round++) {
     memcpy(copy, bytes.ptr, bytes.len);
     for (uint64_t n = 1 + rng_below(&rng, 3); n; n--) copy[LAYOUT_HEADER_BYTES + rng_below(&rng, bytes.len - LAYOUT_HEADER_BYTES)] ^= (char)(1 << rng_below(&rng, 8));
-    build_seal(copy, bytes.len);
-    Arena arena;
-    Module *module;
-    arena_init(&arena, 0);
-    if (module_read((Str){copy, bytes.len}, &arena, &module, NULL) == ERR_NONE) {
-      accepted++;
-      zero_run_all(module, 20000, 1000);
-    }
-    arena_free(&arena);
+    accepted += run_bytes(copy, bytes.len);
   }
   cr_assert_gt(accepted, 10);
   buf_free(&bytes);
   build_free(b);
   free(copy);
+  free(b);
+}
+
+Test(hostile, every_byte_one_more) {
+  Build *b = malloc(sizeof *b);
+  Rng rng;
+  uint32_t accepted = 0;
+  rng_seed(&rng, 12);
+  build_dense(b, &rng);
+  Buf bytes = build_bytes(b);
+  for (size_t at = LAYOUT_HEADER_BYTES; at < bytes.len; at++) {
+    bytes.ptr[at]++;
+    accepted += run_bytes(bytes.ptr, bytes.len);
+    bytes.ptr[at]--;
+  }
+  cr_assert_gt(accepted, 10);
+  cr_assert_eq(run_bytes(bytes.ptr, bytes.len), 1);
+  buf_free(&bytes);
+  build_free(b);
   free(b);
 }
