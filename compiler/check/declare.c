@@ -178,7 +178,7 @@ static void declare_one(Check *check, const Decl *decl) {
       if (check->start) diag_label(check->diags, diag_add(check->diags, DIAG_E104, decl->span, "there is a `start` already"), check->start->name_span, "here");
       else {
         check->start = fn_new(check, FUNCTION_START, decl, (Name){.span = decl->span});
-        if (check->start) { check->start->block = decl->function.block; check->start->h.name = STR("start"); check->start->used = true; }
+        if (check->start) { check->start->block = decl->function.block; check->start->h.name = STR("start"); check->start->used = check->start->result_known = true; }
       }
       return;
     case DECL_MIGRATE: diag_add(check->diags, DIAG_E900, decl->span, "not supported yet: migrate"); return;

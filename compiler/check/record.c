@@ -164,8 +164,33 @@ static HExpr *record_inferred(Check *check, const Expr *expr) {
   return made;
 }
 
+// Where a map from texts is wanted the names are its keys: `{ small: 1, large: 2 }`.
+static HExpr *map_of_names(Check *check, const Expr *expr, TypeId want) {
+  TypeId item = check->types.types[want].to;
+  HExpr *made = h_args(check, H_MAP, want, 2 * expr->members.count, expr->span);
+  bool poisoned = false;
+  for (uint32_t i = 0; 2 * i < made->args.count; i++) {
+    const Member *member = &expr->members.items[i];
+    for (uint32_t k = 0; k < i && !member->is_rest; k++) {
+      if (expr->members.items[k].name.sym != member->name.sym) continue;
+      diag_help(check->diags, diag_add(check->diags, DIAG_E205, member->name.span, "`" STR_FMT "` is given twice", SYM_ARG(check, member->name.sym)), "remove one of them");
+      poisoned = true;
+    }
+    if (member->is_rest) {
+      diag_help(check->diags, diag_add(check->diags, DIAG_E205, member->span, "`..` copies fields of records and rows, this is a map"), "add to a map with `put(m, key, value)`");
+      poisoned = true;
+    }
+    made->args.items[2 * i] = h_const(check, ID_TEXT, (Value){.text = sym_str(check, member->name.sym)}, member->span);
+    made->args.items[2 * i + 1] = check_value(check, member->value, item, &(Why){.what = "the map's values are"});
+    poisoned |= is_poison(made->args.items[2 * i + 1]);
+  }
+  return poisoned || (expr->members.count && !made->args.count) ? h_poison(check, expr->span) : made;
+}
+
 HExpr *check_record(Check *check, const Expr *expr, TypeId want) {
   TypeId open = types_open(&check->types, want);
+  if (types_is(&check->types, open, TYPE_MAP) && (types_of(&check->types, open) == ID_TEXT || !expr->members.count))
+    return expr->members.count ? map_of_names(check, expr, open) : h_zero(check, open, expr->span);
   return types_is(&check->types, open, TYPE_RECORD) ? record_as(check, expr, open) : record_inferred(check, expr);
 }
 

@@ -107,6 +107,37 @@ HostResult builtin__MAP_HAS(const BuiltinCall *call) {
   return HOST_OK;
 }
 
+// Where the key stands in the map, or would: the first place whose key is not below it.
+static uint32_t place_of_key(const BuiltinCall *call, bool *out_found) {
+  const List *map = call->args[0].list;
+  uint32_t low = 0, high = list_count(map) / 2;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (value_compare(TYPES, list_type(call).of, map->items[2 * middle], call->args[1]) < 0) low = middle + 1;
+    else high = middle;
+  }
+  *out_found = 2 * low < list_count(map) && value_compare(TYPES, list_type(call).of, map->items[2 * low], call->args[1]) == 0;
+  return 2 * low;
+}
+
+// The map with `put` words at the key's place instead of those that it has.
+static HostResult change_map(const BuiltinCall *call, uint32_t put) {
+  const List *map = call->args[0].list;
+  OK(weigh(call, 1));
+  bool found;
+  uint32_t place = place_of_key(call, &found), behind = place + (found ? 2 : 0), left = list_count(map) - behind;
+  List *made = vm__list(call->exec, (uint64_t)place + put + left);
+  if (!made) return HOST_FAULT;
+  for (uint32_t i = 0; i < place; i++) made->items[i] = map->items[i];
+  for (uint32_t i = 0; i < put; i++) made->items[place + i] = call->args[1 + i];
+  for (uint32_t i = 0; i < left; i++) made->items[place + put + i] = map->items[behind + i];
+  call->out->list = made;
+  return HOST_OK;
+}
+
+HostResult builtin__MAP_PUT(const BuiltinCall *call) { return change_map(call, 2); }
+HostResult builtin__MAP_WITHOUT(const BuiltinCall *call) { return change_map(call, 0); }
+
 HostResult builtin__SET_UNION(const BuiltinCall *call) {
   const List *a = call->args[0].list, *b = call->args[1].list;
   uint32_t a_count = list_count(a), b_count = list_count(b), i = 0, k = 0, count = 0;
