@@ -128,7 +128,7 @@ uint64_t bench_histogram_at(const BenchHistogram *histogram, double part) {
 // ---- rounds -----------------------------------------------------------------------------------
 void bench_run(BenchCase what, BenchWork work, void *context) {
   int64_t result = what.warm ? work(context) : 0;
-  printf("{\"name\":\"%s\",\"ns\":[", what.name);
+  printf("{\"name\":\"%s\",\"operations\":%llu,\"ns\":[", what.name, (unsigned long long)what.operations * (what.rounds + what.warm));
   for (unsigned i = 0; i < what.rounds; i++) {
     double start_s = bench_cpu_s();
     result = work(context);

@@ -28,7 +28,8 @@ typedef struct BenchHistogram { uint64_t count, sum, max, slots[BENCH_HISTOGRAM_
 void bench_histogram_add(BenchHistogram *histogram, uint64_t value);
 uint64_t bench_histogram_at(const BenchHistogram *histogram, double part);  // part: 0.5 for the median
 
-// Does `work` some times and prints {"name":…,"ns":[…],"result":…}: CPU nanoseconds an operation, a round an entry.
+// Does `work` some times and prints {"name":…,"operations":…,"ns":[…],"result":…}: how many operations in all, and CPU
+// nanoseconds an operation, a round an entry. bench/instructions counts what runs inside this function.
 // The result (the last round's) lets contestants be compared: a quick wrong answer is no answer.
 typedef int64_t (*BenchWork)(void *context);
 typedef struct BenchCase {
