@@ -99,11 +99,12 @@ static bool is_known_host(const HttpRequest *request) {
     if (http_name_equal(host, str_from(KNOWN[i]))) return true;
   }
   // Any other address in numbers was meant by who typed it: rebinding needs a name.
+  bool is_v6 = host.len > 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']';
+  const char *allowed = is_v6 ? "[]:.0123456789abcdefABCDEF" : ".0123456789";
   for (size_t i = 0; i < host.len; i++) {
-    char c = host.ptr[i];
-    if (!((c >= '0' && c <= '9') || c == '.' || c == ':' || c == '[' || c == ']' || (c >= 'a' && c <= 'f'))) return false;
+    if (!strchr(allowed, host.ptr[i])) return false;
   }
-  return host.ptr[0] == '[' || memchr(host.ptr, '.', host.len);
+  return true;
 }
 
 // ---- routes -----------------------------------------------------------------------------------------
