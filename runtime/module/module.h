@@ -79,7 +79,17 @@ typedef struct TableMeta {          // beside schema.tables, one each
 typedef struct NamedFunction { Str name; uint16_t function; } NamedFunction;                                      // tests, invariants
 typedef struct OutputDef { Str name; uint16_t field_count; const FieldDef *fields; Hints hints; } OutputDef;
 typedef enum TimerKind { TIMER_EVERY, TIMER_DAILY, TIMER_ROWS, TIMER_EXPIRE, TIMER_KINDS } TimerKind;
-typedef struct TimerDef { uint8_t kind; Str name; int64_t period_us, at_us; uint16_t table, column, function; } TimerDef;
+// What a timer remembers stands in hidden columns. `kept` of EVERY and DAILY: of the state table, a time: the moment that its
+// last run was for. ROWS: of `table`, time?: when the row is due, none when it is not; `tries`: of `table`, an int: its runs that
+// faulted in a row; `begun`: of the state table, a bool: rows older than the timer are armed. Rows are found by an index
+// that starts with `kept` (ROWS) or `column` (EXPIRE, whose key may start with it too).
+typedef struct TimerDef {
+  uint8_t kind;
+  Str name;
+  int64_t period_us, at_us;        // at_us: of DAILY, since midnight in the app's zone
+  uint16_t table, column, function;
+  uint16_t kept, tries, begun;     // SCHEMA_NO_COLUMN where the kind has none
+} TimerDef;
 typedef struct PageItem { Str word; uint16_t target_count; const Str *targets; Hints hints; } PageItem;
 typedef struct PageDef { Str name, title; uint16_t item_count; const PageItem *items; Hints hints; } PageDef;
 typedef struct SettingDef { Str name; TypeId type; uint16_t default_function; bool secret; Hints hints; } SettingDef;

@@ -419,7 +419,7 @@ static void read_outputs(Input *in) {
 
 static void read_timers(Input *in) {
   Module *m = in->module;
-  m->timer_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(UINT16_MAX), 27, "timers");
+  m->timer_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(UINT16_MAX), 33, "timers");
   TimerDef *timers = ARRAY(in, TimerDef, m->timer_count);
   for (uint32_t i = 0; i < m->timer_count && !in->err; i++) {
     timers[i].kind = get_u8(in);
@@ -429,6 +429,9 @@ static void read_timers(Input *in) {
     timers[i].table = get_u16(in);
     timers[i].column = get_u16(in);
     timers[i].function = get_u16(in);
+    timers[i].kept = get_u16(in);
+    timers[i].tries = get_u16(in);
+    timers[i].begun = get_u16(in);
   }
   m->timers = timers;
 }

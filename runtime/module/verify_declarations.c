@@ -263,22 +263,50 @@ static Err check_timer_column(const Verifier *v, const TimerDef *timer) {
   return type.kind == TYPE_TIME ? ERR_NONE : bad(v, "timer", timer->name, "its column is not a time");
 }
 
+// A hidden column that the timer keeps something in.
+static Err check_kept(const Verifier *v, const TimerDef *timer, uint16_t table, uint16_t column, TypeKind kind) {
+  const TableDef *def = &v->module->schema.tables[table];
+  bool is_hidden = column > 0 && column < def->column_count && def->columns[column].hidden;
+  if (!is_hidden || verify__type(v, def->columns[column].type).kind != kind) return bad(v, "timer", timer->name, "has no hidden column for what it keeps");
+  return ERR_NONE;
+}
+
+static Err check_timer_index(const Verifier *v, const TimerDef *timer, uint16_t column) {
+  const TableDef *def = &v->module->schema.tables[timer->table];
+  if (def->key[0] == column) return ERR_NONE;
+  for (uint32_t i = 0; i < def->index_count; i++)
+    if (def->indexes[i].columns[0].column == column) return ERR_NONE;
+  return bad(v, "timer", timer->name, "has no index that starts with what it waits for");
+}
+
+static Err check_row_timer(const Verifier *v, const TimerDef *timer) {
+  TRY(check_timer_column(v, timer));
+  TRY(check_kept(v, timer, timer->table, timer->kept, TYPE_OPTIONAL));
+  TypeId kept = v->module->schema.tables[timer->table].columns[timer->kept].type;
+  if (verify__type(v, verify__type(v, kept).of).kind != TYPE_TIME) return bad(v, "timer", timer->name, "does not keep a time");
+  TRY(check_kept(v, timer, timer->table, timer->tries, TYPE_INT));
+  TRY(check_kept(v, timer, SCHEMA_STATE_TABLE, timer->begun, TYPE_BOOL));
+  TRY(check_timer_index(v, timer, timer->kept));
+  return check_row_function(v, "timer", timer->name, timer->function, FUNCTION_TIMER, timer->table, false);
+}
+
 static Err check_timer(const Verifier *v, const TimerDef *timer) {
   static const int64_t DAY_US = INT64_C(86400000000);
   Wanted wanted = {FUNCTION_TIMER, TYPE_NONE, TYPE_NONE, false};
   switch ((TimerKind)timer->kind) {
     case TIMER_EVERY:
       if (timer->period_us <= 0) return bad(v, "timer", timer->name, "its period is not above zero");
+      TRY(check_kept(v, timer, SCHEMA_STATE_TABLE, timer->kept, TYPE_TIME));
       return check_function_use(v, "timer", timer->name, timer->function, wanted);
     case TIMER_DAILY:
       if (timer->period_us <= 0 || timer->period_us % DAY_US || timer->at_us < 0 || timer->at_us >= DAY_US) return bad(v, "timer", timer->name, "its days or its time of day are wrong");
+      TRY(check_kept(v, timer, SCHEMA_STATE_TABLE, timer->kept, TYPE_TIME));
       return check_function_use(v, "timer", timer->name, timer->function, wanted);
-    case TIMER_ROWS:
-      TRY(check_timer_column(v, timer));
-      return check_row_function(v, "timer", timer->name, timer->function, FUNCTION_TIMER, timer->table, false);
+    case TIMER_ROWS: return check_row_timer(v, timer);
     case TIMER_EXPIRE:
       if (timer->period_us < 0 || timer->function != NO_FUNCTION) return bad(v, "timer", timer->name, "an expiry has an age and no function");
-      return check_timer_column(v, timer);
+      TRY(check_timer_column(v, timer));
+      return check_timer_index(v, timer, timer->column);
     case TIMER_KINDS: break;
   }
   return bad(v, "timer", timer->name, "is of no known kind");

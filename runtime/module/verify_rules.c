@@ -275,6 +275,16 @@ static Err check_SEND(Verifier *v) {
   return check_run_fields(v, v->at.c, output->field_count, output->fields);
 }
 
+static Err check_SENT(Verifier *v) {
+  const OutputDef *output = &v->module->outputs[v->at.b];
+  Type item = verify__type(v, kind_a(v).of);
+  if (item.kind != TYPE_RECORD) return BAD("a is not a list of records");
+  const RecordDef *record = &v->types->records[item.of];
+  bool same = record->field_count == output->field_count;
+  for (uint32_t i = 0; same && i < record->field_count; i++) same = record->fields[i].type == output->fields[i].type && str_equal(record->fields[i].name, output->fields[i].name);
+  return same ? ERR_NONE : BAD("a's records do not have the fields of output %u", v->at.b);
+}
+
 static Err check_ENTRY(Verifier *v) {
   const EntryDef *entry = &v->module->entries[v->at.b];
   TRY(check_run_kind(v, v->at.c, 1, TYPE_INT));

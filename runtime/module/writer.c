@@ -281,7 +281,7 @@ static void put_timers(Writer *w) {
     put_name(w, timer->name);
     put_u64(w, (uint64_t)timer->period_us);
     put_u64(w, (uint64_t)timer->at_us);
-    put_u16s(w, (const uint16_t[]){timer->table, timer->column, timer->function}, 3);
+    put_u16s(w, (const uint16_t[]){timer->table, timer->column, timer->function, timer->kept, timer->tries, timer->begun}, 6);
   }
 }
 

@@ -307,6 +307,7 @@ VmStatus vm__interpret(Exec *exec) {
   BY_HELP(ADVANCE)
   BY_HELP(AS_BEGIN)
   BY_HELP(AS_END)
+  BY_HELP(SENT)
 
 call:
   SAVE;

@@ -402,3 +402,8 @@ HostResult vm__AS_END(const Op *op) {
   op->exec->host->as_end(op->exec);
   return HOST_OK;
 }
+
+HostResult vm__SENT(const Op *op) {
+  if (!op->exec->host->sent) return only_in_tests(op);
+  return op->exec->host->sent(op->exec, op->at.b, op->function->registers[op->at.a], &A);
+}

@@ -69,6 +69,7 @@ typedef struct VmHost {
   HostResult (*advance)(Exec *exec, int64_t duration_us);
   HostResult (*as_begin)(Exec *exec, Str caller, uint64_t roles);
   void (*as_end)(Exec *exec);
+  HostResult (*sent)(Exec *exec, uint16_t output, TypeId list, Value *out);  // the messages that wait, as records
 } VmHost;
 
 // What is fixed for one call.

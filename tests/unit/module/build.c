@@ -23,6 +23,7 @@ static const Type BASE_TYPES[T_BASE_COUNT] = {
   [T_SET_INT] = {TYPE_SET, .of = T_INT}, [T_SET_TEXT] = {TYPE_SET, .of = T_TEXT}, [T_MAP] = {TYPE_MAP, .of = T_TEXT, .to = T_INT},
   [T_ITEM] = {TYPE_REF, .of = TABLE_ITEM}, [T_OPT_ITEM] = {TYPE_OPTIONAL, .of = T_ITEM}, [T_PAIR] = {TYPE_REF, .of = TABLE_PAIR}, [T_PAIR_KEY] = {TYPE_RECORD, .of = 1},
   [T_DEC0] = {TYPE_DECIMAL, .scale = 0}, [T_DEC6] = {TYPE_DECIMAL, .scale = 6}, [T_OPT_BOOL] = {TYPE_OPTIONAL, .of = T_BOOL}, [T_DEC18] = {TYPE_DECIMAL, .scale = 18},
+  [T_OPT_TIME] = {TYPE_OPTIONAL, .of = T_TIME}, [T_NOTE] = {TYPE_RECORD, .of = 2}, [T_LIST_NOTE] = {TYPE_LIST, .of = T_NOTE}, [T_LIST_POINT] = {TYPE_LIST, .of = T_POINT},
 };
 #define NAME(literal) {"" literal, sizeof(literal) - 1}
 static const FieldDef POINT_FIELDS[] = {{NAME("x"), T_INT, false}, {NAME("y"), T_DEC2, false}};
@@ -31,7 +32,8 @@ static const FieldDef CIRCLE_FIELDS[] = {{NAME("r"), T_INT, false}}, BOX_FIELDS[
 static const CaseDef COLORS[] = {{NAME("red"), 0, NULL}, {NAME("green"), 0, NULL}, {NAME("blue"), 0, NULL}};
 static const CaseDef SHAPES[] = {{NAME("dot"), 0, NULL}, {NAME("circle"), 1, CIRCLE_FIELDS}, {NAME("box"), 2, BOX_FIELDS}};
 static const EnumDef ENUMS[] = {{NAME("Color"), 3, true, COLORS}, {NAME("Shape"), 3, false, SHAPES}};
-static const RecordDef RECORDS[] = {{NAME("Point"), 2, POINT_FIELDS}, {NAME(""), 2, KEY_FIELDS}};
+static const FieldDef NOTE_FIELDS[] = {{NAME("words"), T_TEXT, false}, {NAME("n"), T_INT, false}};
+static const RecordDef RECORDS[] = {{NAME("Point"), 2, POINT_FIELDS}, {NAME(""), 2, KEY_FIELDS}, {NAME(""), 2, NOTE_FIELDS}};
 static const TypeId TABLE_KEYS[] = {T_INT, T_INT, T_PAIR_KEY};
 static const Str TABLE_NAMES[] = {NAME("state"), NAME("Item"), NAME("Pair")};
 static const ColumnDef STATE_COLUMNS[] = {{NAME("key"), T_INT, 0, false}, {NAME("count"), T_INT, 0, false}, {NAME("name"), T_TEXT, 0, false}, {NAME("Item.id"), T_INT, 0, true}};
@@ -45,7 +47,20 @@ static const TableDef TABLES[] = {
   {.name = NAME("Item"), .column_count = 4, .columns = ITEM_COLUMNS, .key_count = 1, .key = FIRST, .auto_key = true, .auto_column = STATE_COUNTER, .index_count = 1, .indexes = ITEM_INDEXES},
   {.name = NAME("Pair"), .column_count = 2, .columns = PAIR_COLUMNS, .key_count = 2, .key = BOTH},
 };
-static const FieldDef FULL_FIELDS[] = {{NAME("have"), T_INT, false}}, NOTE_FIELDS[] = {{NAME("words"), T_TEXT, false}, {NAME("n"), T_INT, false}};
+static const ColumnDef TIMED_STATE_COLUMNS[] = {
+  {NAME("key"), T_INT, 0, false}, {NAME("count"), T_INT, 0, false}, {NAME("name"), T_TEXT, 0, false}, {NAME("Item.id"), T_INT, 0, true},
+  {NAME("~tick"), T_TIME, 0, true}, {NAME("~begun"), T_BOOL, 0, true}};
+static const ColumnDef TIMED_ITEM_COLUMNS[] = {
+  {NAME("id"), T_INT, 0, false}, {NAME("title"), T_TEXT, 0, false}, {NAME("price"), T_DEC2, 0, false}, {NAME("due"), T_TIME, 0, false},
+  {NAME("~due"), T_OPT_TIME, 0, true}, {NAME("~tries"), T_INT, 0, true}};
+static const IndexColumn KEPT_INDEX[] = {{ITEM_KEPT, false}}, DUE_INDEX[] = {{ITEM_DUE, false}};
+static const IndexDef TIMED_INDEXES[] = {{2, TITLE_DUE, false, 0xFFFF, 0, NULL}, {1, KEPT_INDEX, false, 0xFFFF, 0, NULL}, {1, DUE_INDEX, false, 0xFFFF, 0, NULL}};
+static const TableDef TIMED_TABLES[] = {
+  {.name = NAME("state"), .column_count = 6, .columns = TIMED_STATE_COLUMNS, .key_count = 1, .key = FIRST},
+  {.name = NAME("Item"), .column_count = 6, .columns = TIMED_ITEM_COLUMNS, .key_count = 1, .key = FIRST, .auto_key = true, .auto_column = STATE_COUNTER, .index_count = 3, .indexes = TIMED_INDEXES},
+  {.name = NAME("Pair"), .column_count = 2, .columns = PAIR_COLUMNS, .key_count = 2, .key = BOTH},
+};
+static const FieldDef FULL_FIELDS[] = {{NAME("have"), T_INT, false}};
 static const ErrorDef ERRORS[] = {
 #define BUILTIN_ERROR(id, aup_name, http, message) {.name = NAME(aup_name), .status = http},
 #include "runtime/module/errors.def"
@@ -96,6 +111,7 @@ void build_init(Build *b) {
   m->pages = b->pages;
 }
 
+void build_timed_tables(Build *b) { b->module.schema.tables = TIMED_TABLES; }
 void build_free(Build *b) { arena_free(&b->arena); }
 
 static void *keep(Build *b, const void *bytes, size_t size) {

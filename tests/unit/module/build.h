@@ -18,11 +18,16 @@ enum {
   T_OPT_INT, T_OPT_TEXT, T_OPT_DEC2, T_OPT_POINT, T_OPT_FLOAT, T_LIST_INT, T_LIST_TEXT, T_LIST_OPT, T_LIST_BOOL, T_LIST_DEC2, T_LIST_FLOAT, T_LIST_LIST,
   T_SET_INT, T_SET_TEXT, T_MAP,  // map(text, int)
   T_ITEM, T_OPT_ITEM, T_PAIR, T_PAIR_KEY,  // references to tables Item and Pair; Pair's key is the record { a: int, b: text }
-  T_DEC0, T_DEC6, T_OPT_BOOL, T_DEC18, T_BASE_COUNT
+  T_DEC0, T_DEC6, T_OPT_BOOL, T_DEC18, T_OPT_TIME,
+  T_NOTE, T_LIST_NOTE, T_LIST_POINT,  // note: the record of output 0
+  T_BASE_COUNT
 };
 // Tables: 0 the state (key, count: int, name: text, hidden counter), 1 Item (id: int key auto, title: text, price: dec2, due: time; index 0: title, due),
 // 2 Pair (a: int, b: text; key a, b).
 enum { STATE_COUNT = 1, STATE_NAME, STATE_COUNTER, TABLE_ITEM = 1, TABLE_PAIR, ITEM_ID = 0, ITEM_TITLE, ITEM_PRICE, ITEM_DUE };
+// The same tables with what timers need, put in by build_timed_tables: behind the others, Item has the hidden columns `~due`: time?
+// and `~tries`: int, and an index each on `~due` and `due`; the state has `~tick`: time and `~begun`: bool.
+enum { ITEM_KEPT = 4, ITEM_TRIES, STATE_TICK = 4, STATE_BEGUN };
 enum { BUILD_FUNCTIONS_MAX = 256, BUILD_CODE_MAX = 4096, BUILD_REGISTERS_MAX = 512, BUILD_BLOCKS_MAX = 32, BUILD_PLANS_MAX = 32, BUILD_CONSTANTS_MAX = 256 };
 
 typedef struct Build {
@@ -52,6 +57,7 @@ typedef struct Build {
 // The plain module: app "test", errors (the built-in ones, and error 8 `full(have: int)`), role 0 `clerk`, output 0 `note(words: text, n: int)`.
 void build_init(Build *build);
 void build_free(Build *build);
+void build_timed_tables(Build *build);
 
 uint16_t build_type(Build *build, Type type);
 uint32_t build_constant(Build *build, TypeId type, Value value);

@@ -59,7 +59,8 @@ static void build_everything(Build *b) {
   m->test_count = 1;
   b->settings[0] = (SettingDef){.name = STR("size"), .type = T_INT, .default_function = value, .secret = true};
   m->setting_count = 1;
-  b->timers[0] = (TimerDef){.kind = TIMER_EXPIRE, .name = STR("expire Item"), .period_us = 5, .table = TABLE_ITEM, .column = ITEM_DUE, .function = NO_FUNCTION};
+  build_timed_tables(b);
+  b->timers[0] = (TimerDef){.kind = TIMER_EXPIRE, .name = STR("expire Item"), .period_us = 5, .table = TABLE_ITEM, .column = ITEM_DUE, .function = NO_FUNCTION, .kept = SCHEMA_NO_COLUMN, .tries = SCHEMA_NO_COLUMN, .begun = SCHEMA_NO_COLUMN};
   m->timer_count = 1;
   static const Str TARGETS[] = {{"top", 3}};
   static const PageItem ITEMS[] = {{{"show", 4}, 1, TARGETS, {0}}};

@@ -127,6 +127,7 @@ static const Row RULES[] = {
   {OP_CATCH, T_INT, 1, 0, NULL}, {OP_CATCH, T_TEXT, 1, 0, "not an int"}, {OP_CATCH, T_INT, 2, 0, "number 2 of 2"}, {OP_CATCH_END, 0, 0, 0, NULL},
   {OP_EXPECT_FAILED, T_TEXT, 0, 0, NULL}, {OP_EXPECT_FAILED, T_INT, 0, 0, "not a text"}, {OP_ADVANCE, T_DURATION, 0, 0, NULL}, {OP_ADVANCE, T_INT, 0, 0, "not of type duration"},
   {OP_AS_BEGIN, T_TEXT, 0, 0, NULL}, {OP_AS_BEGIN, T_TEXT, 1, 0, "not an int"}, {OP_AS_END, 0, 0, 0, NULL},
+  {OP_SENT, T_LIST_NOTE, 0, 0, NULL}, {OP_SENT, T_LIST_INT, 0, 0, "list of records"}, {OP_SENT, T_LIST_NOTE, 1, 0, "number 1 of 1"}, {OP_SENT, T_LIST_POINT, 0, 0, "fields of output"},
 };
 
 Test(verify, rules) { check_rows(RULES, countof(RULES)); }
@@ -229,9 +230,10 @@ static void build_whole(Build *b) {
   b->columns[TABLE_ITEM][ITEM_ID].default_function = F_DEFAULT;
   b->roles[1] = (RoleDef){STR("boss"), F_ROLE};
   m->role_count = 2;
-  b->timers[0] = (TimerDef){.kind = TIMER_EVERY, .name = STR("tick"), .period_us = 5, .function = F_TIMER};
-  b->timers[1] = (TimerDef){.kind = TIMER_ROWS, .name = STR("due"), .table = TABLE_ITEM, .column = ITEM_DUE, .function = F_ROW_TIMER};
-  b->timers[2] = (TimerDef){.kind = TIMER_DAILY, .name = STR("daily"), .period_us = DAY, .at_us = HOUR, .function = F_TIMER};
+  build_timed_tables(b);
+  b->timers[0] = (TimerDef){.kind = TIMER_EVERY, .name = STR("tick"), .period_us = 5, .function = F_TIMER, .kept = STATE_TICK};
+  b->timers[1] = (TimerDef){.kind = TIMER_ROWS, .name = STR("due"), .table = TABLE_ITEM, .column = ITEM_DUE, .function = F_ROW_TIMER, .kept = ITEM_KEPT, .tries = ITEM_TRIES, .begun = STATE_BEGUN};
+  b->timers[2] = (TimerDef){.kind = TIMER_DAILY, .name = STR("daily"), .period_us = DAY, .at_us = HOUR, .function = F_TIMER, .kept = STATE_TICK};
   b->timers[3] = (TimerDef){.kind = TIMER_EXPIRE, .name = STR("old"), .period_us = 1, .table = TABLE_ITEM, .column = ITEM_DUE, .function = NO_FUNCTION};
   m->timer_count = 4;
   b->tests[0] = (NamedFunction){STR("t"), F_TEST};
@@ -275,7 +277,7 @@ static void set(Build *b, uint32_t function, uint32_t pc, Opcode op, uint32_t a,
   X(unknown_flags, "unknown flags", stage(b, 0)->flags = 32) \
   X(no_such_table, "no table 3", stage(b, 0)->table = 3) \
   X(state_table, "no table 0", stage(b, 0)->table = 0) \
-  X(no_such_index, "index 1 of 1", stage(b, 0)->index = 1) \
+  X(no_such_index, "index 3 of 3", stage(b, 0)->index = 3) \
   X(too_many_bounds, "bounds for more", stage(b, 0)->equal_count = 2) \
   X(bound_type, "of another type", stage(b, 0)->from = V_PRICE) \
   X(bound_register, "registers", stage(b, 0)->from = 10) \
@@ -341,7 +343,15 @@ static void set(Build *b, uint32_t function, uint32_t pc, Opcode op, uint32_t a,
   X(timer_function, "takes other parameters", b->timers[0].function = F_ROW_TIMER) \
   X(timer_row, "does not take a row", b->timers[1].function = F_TIMER) \
   X(timer_column, "not a time", b->timers[1].column = ITEM_ID) \
-  X(timer_no_column, "not there", b->timers[1].column = 4) \
+  X(timer_no_column, "not there", b->timers[1].column = 6) \
+  X(timer_kept, "no hidden column", b->timers[0].kept = STATE_COUNT) \
+  X(timer_kept_type, "no hidden column", b->timers[2].kept = STATE_BEGUN) \
+  X(timer_kept_beyond, "no hidden column", b->timers[0].kept = SCHEMA_NO_COLUMN) \
+  X(timer_row_kept, "no hidden column", b->timers[1].kept = ITEM_TRIES) \
+  X(timer_row_kept_type, "does not keep a time", b->types[T_OPT_TIME].of = T_INT) \
+  X(timer_row_tries, "no hidden column", b->timers[1].tries = ITEM_KEPT) \
+  X(timer_row_begun, "no hidden column", b->timers[1].begun = STATE_TICK) \
+  X(timer_index, "has no index", b->timers[3].column = ITEM_KEPT; static TableDef T[3]; memcpy(T, b->module.schema.tables, sizeof T); T[1].index_count = 1; b->module.schema.tables = T) \
   X(timer_day, "time of day", b->timers[2].at_us = DAY) \
   X(timer_expire, "no function", b->timers[3].function = F_TIMER) \
   X(timer_kind, "no known kind", b->timers[0].kind = TIMER_KINDS) \

@@ -131,8 +131,14 @@ static HostResult as_begin(Exec *exec, Str caller, uint64_t roles) {
   return HOST_OK;
 }
 static void as_end(Exec *exec) { fake(exec)->as = (Str){0}; }
+static HostResult sent(Exec *exec, uint16_t output, TypeId list, Value *out) {
+  if (exec->module->schema.types.types[list].kind != TYPE_LIST) return vm_fault(exec, FAULT_RANGE, NULL);
+  List *items = list_new(&exec->arena, output + 3u);
+  out->list = items;
+  return items ? HOST_OK : vm_fault(exec, FAULT_BUDGET, NULL);
+}
 
 const VmHost FAKE_HOST = {
   state_get, state_set, row_has, column_get, column_set, insert, delete_row, query_open, query_next, query_close, cursor_key, cursor_column,
-  caller_is, send, call_entry, mark, undo, advance, as_begin, as_end,
+  caller_is, send, call_entry, mark, undo, advance, as_begin, as_end, sent,
 };

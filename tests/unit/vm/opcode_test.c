@@ -382,12 +382,16 @@ Test(opcode, surroundings_and_tests) {
   build_emit(&b, OP_CALL_ENTRY_VOID, 0, 0, bits);
   build_emit(&b, OP_CONST, long_time, build_constant(&b, T_DURATION, (Value){.i = 77}), 0);
   build_emit(&b, OP_ADVANCE, long_time, 0, 0);
+  uint16_t notes = build_register(&b, T_LIST_NOTE);
+  build_emit(&b, OP_SENT, notes, 0, 0);
+  build_emit(&b, OP_COUNT, bits, notes, 0);
+  build_emit(&b, OP_ADD_I, n, n, bits);
   build_emit(&b, OP_RETURN, n, 0, 0);
   build_end(&b);
   Module *m = build_finish(&b);
   Run run = {0};
   cr_assert_eq(run_on(&run, m, 1, NULL, 1), VM_DONE);
-  cr_assert_eq(run.exec.result.i, 9);
+  cr_assert_eq(run.exec.result.i, 9 + 3);
   cr_assert_eq(run.host.called, 2);
   cr_assert_eq(run.host.given, 1);
   cr_assert_eq(run.host.advanced, 77);
