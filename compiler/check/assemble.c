@@ -16,6 +16,7 @@ static Str was_of(Check *check, const NameList *was) {
 static Str column_name(Check *check, const TableInfo *table, uint32_t i) {
   const ColumnInfo *column = &table->columns[i];
   if (!column->hidden) return sym_str(check, column->sym);
+  if (column->name.len) return column->name;
   if (!table->decl && i == 0) return STR("~key");
   if (column->sym) return arena_format(check->arena, "~" STR_FMT, SYM_ARG(check, column->sym));
   return arena_format(check->arena, "~%u", i);
@@ -62,7 +63,7 @@ static const ColumnMeta *column_metas(Check *check, const TableInfo *table) {
   ColumnMeta *metas = CHECK_ARRAY(check, ColumnMeta, table->column_count);
   for (uint32_t i = 0; metas && i < table->column_count; i++) {
     const ColumnInfo *column = &table->columns[i];
-    metas[i] = (ColumnMeta){.default_function = index_of(column->initial), .limits = column->limits, .was = mod_was(check, column->field),
+    metas[i] = (ColumnMeta){.default_function = index_of(column->initial), .limits = column->limits, .was = column->was.len ? column->was : mod_was(check, column->field),
                             .hints = hints_of(check, column->field ? &column->field->annots : NULL, column->field ? column->field->doc : NULL)};
   }
   return metas;
@@ -78,15 +79,16 @@ static void fill_table_meta(Check *check, const TableInfo *table, TableMeta *out
 }
 
 static void fill_schema(Check *check, Module *module) {
-  uint32_t count = check->tables.count;
-  TableDef *tables = CHECK_ARRAY(check, TableDef, count);
-  TableMeta *metas = CHECK_ARRAY(check, TableMeta, count);
+  uint32_t count = check->tables.count, all = count + (check->outputs.count > 0);
+  TableDef *tables = CHECK_ARRAY(check, TableDef, all);
+  TableMeta *metas = CHECK_ARRAY(check, TableMeta, all);
   if (!tables || !metas) return;
   for (uint32_t i = 0; i < count; i++) {
     fill_table(check, check->tables.items[i], &tables[i]);
     fill_table_meta(check, check->tables.items[i], &metas[i]);
   }
-  module->schema = (Schema){.types = check->types.table, .table_count = (uint16_t)count, .tables = tables};
+  if (all > count) kept_outbox(check, &tables[count], &metas[count]);
+  module->schema = (Schema){.types = check->types.table, .table_count = (uint16_t)all, .tables = tables};
   module->table_meta = metas;
 }
 
@@ -191,7 +193,9 @@ static void fill_timers(Check *check, Module *module) {
   for (uint32_t i = 0; timers && i < check->timers.count; i++) {
     const TimerInfo *timer = &check->timers.items[i];
     timers[i] = (TimerDef){.kind = timer->kind, .name = timer->name.len ? timer->name : sym_str(check, timer->sym), .period_us = timer->period_us, .at_us = timer->at_us,
-                           .table = timer->table ? timer->table->id : 0, .column = timer->column, .function = index_of(timer->fn)};
+                           .table = timer->table ? timer->table->id : 0, .column = timer->column, .function = index_of(timer->fn),
+                           .kept = timer->kept, .tries = timer->tries, .begun = timer->begun};
+    if (timer->decl->kind == DECL_TIMER) was_of(check, &timer->decl->header.was);
   }
   module->timers = timers;
   module->timer_count = (uint16_t)check->timers.count;

@@ -60,6 +60,7 @@ static void run(Check *check) {
   named_resolve_all(check);
   tables_columns(check);
   signatures_all(check);
+  kept_columns(check);
   tables_indexes(check);
   insert_signatures(check);
   bodies_all(check);

@@ -78,6 +78,9 @@ typedef struct ColumnInfo {
   Fn *initial;           // default
   Limits limits;
   Fn *computed;          // hidden: gives its value
+  Str name, was;         // hidden, of kept.c
+  uint32_t follows;      // hidden: the field + 1 of whose time it is the due time (kept.c); `tries` is the column beside it
+  uint16_t tries;
 } ColumnInfo;
 typedef struct ComputedInfo { Sym sym; Span span; const TableItem *item; TypeId type; Fn *fn; uint32_t hidden; } ComputedInfo;  // hidden: column + 1
 typedef struct IndexInfo { uint32_t column_count; IndexColumn *columns; bool unique; uint16_t condition; Span span; } IndexInfo;
@@ -93,7 +96,7 @@ struct TableInfo {
   ComputedInfo *computed;
   IndexInfo *indexes;
   uint16_t *key;
-  bool auto_key, has_hidden;
+  bool auto_key, has_hidden, has_watch;  // has_watch: some column `follows` another
   uint16_t auto_column;
   uint64_t rows_max;
   Fn *rules;             // the check function, or NULL
@@ -104,7 +107,7 @@ typedef struct ErrorInfo { Sym sym; const Decl *decl; Param *params; uint32_t pa
 typedef struct RoleInfo { Sym sym; Span span; const Decl *decl; Fn *fn; } RoleInfo;
 typedef struct OutputInfo { Sym sym; const Decl *decl; Param *params; uint32_t param_count; FieldDef *fields; TypeId record; bool used; } OutputInfo;
 typedef struct SettingInfo { Sym sym; const Field *field; TypeId type; Fn *initial; } SettingInfo;
-typedef struct TimerInfo { Sym sym; Str name; const Decl *decl; uint8_t kind; int64_t period_us, at_us; TableInfo *table; uint16_t column; Fn *fn; } TimerInfo;
+typedef struct TimerInfo { Sym sym; Str name; const Decl *decl; uint8_t kind; int64_t period_us, at_us; TableInfo *table; uint16_t column, kept, tries, begun; Fn *fn; } TimerInfo;
 typedef struct FnRef { const Decl *decl; Fn *fn; Str name; } FnRef;
 
 // A growing array in the arena.

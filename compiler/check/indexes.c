@@ -216,8 +216,9 @@ static void reference_indexes(Check *check, TableInfo *table) {
 static void watched_indexes(Check *check) {
   for (uint32_t i = 0; i < check->timers.count; i++) {
     const TimerInfo *timer = &check->timers.items[i];
-    if (!timer->table || timer->column >= timer->table->column_count || is_led_by(timer->table, timer->column)) continue;
-    add_index(check, timer->table, 1, &(IndexColumn){.column = timer->column}, false, timer->table->columns[timer->column].span);
+    uint16_t column = timer->kind == TIMER_ROWS ? timer->kept : timer->column;
+    if (!timer->table || column >= timer->table->column_count || is_led_by(timer->table, column)) continue;
+    add_index(check, timer->table, 1, &(IndexColumn){.column = column}, false, timer->table->columns[column].span);
   }
 }
 

@@ -118,3 +118,13 @@ void insert_body(Check *check, Fn *fn);
 
 // ---- fold.c -----------------------------------------------------------------------------------
 HExpr *fold(Check *check, HExpr *a);               // the constant it always is, or itself; E214
+
+// ---- kept.c: what the host keeps for the app in its schema --------------------------------------
+void kept_columns(Check *check);
+void kept_outbox(Check *check, TableDef *out_table, TableMeta *out_meta);
+// Does a timer wait for the time in this column?
+bool kept_follows(const TableInfo *table, uint32_t column);
+HExpr *kept_due(Check *check, HExpr *value, Span span);
+// What stands before an assignment to such a column. Row and value are simple.
+typedef struct KeptWrite { HExpr *row, *value; uint32_t column; Span span; } KeptWrite;
+void kept_write(Check *check, HStmtList *out, const TableInfo *table, const KeptWrite *write);

@@ -111,6 +111,8 @@ void insert_body(Check *check, Fn *fn) {
   for (uint32_t i = 0; i < table->column_count; i++) {
     const ColumnInfo *column = &table->columns[i];
     if (table->auto_key && table->key[0] == i) continue;
+    if (column->follows) { made->args.items[i] = kept_due(check, h_local(check, column->follows - 1, column->span), fn->name_span); continue; }
+    if (column->hidden && !column->computed) { made->args.items[i] = h_zero(check, column->type, fn->name_span); continue; }
     made->args.items[i] = column->computed ? check_value(check, column->computed->value, column->type, NULL) : h_local(check, i, column->span);
   }
   made->table = table->id;

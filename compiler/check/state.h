@@ -74,6 +74,7 @@ struct Check {
   LIST_OF(FnRef) always;
   Fn *start;
   const Decl *app;
+  uint16_t outbox_counter;  // column of the state table
   // bodies
   Body *body;
   uint32_t *binding;      // by sym: local of the current body + 1

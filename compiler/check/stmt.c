@@ -177,6 +177,10 @@ static void assign_field(Check *check, const Stmt *stmt, HStmtList *out) {
   HExpr *row = stmt->op == OPER_NOTHING && !table->has_hidden ? base : name_value(check, out, base);
   HExpr *current = stmt->op == OPER_NOTHING ? NULL : column_of(check, row, table, column, target->span);
   HExpr *value = new_value(check, stmt, current, info->type, &(Why){.what = "the field", .name = info->sym, .span = info->span});
+  if (kept_follows(table, column) && !is_poison(value)) {
+    value = name_value(check, out, value);
+    kept_write(check, out, table, &(KeptWrite){row, value, column, stmt->span});
+  }
   add_set_column(check, out, row, column, value, stmt->span);
   if (table->has_hidden) refresh_hidden(check, out, table, row, stmt->span);
 }
@@ -218,10 +222,13 @@ static void check_update(Check *check, const Stmt *stmt, HStmtList *out) {
     if (columns[i] == MAP_NOTHING) { check_expr(check, member->value, TYPE_NONE); continue; }
     const ColumnInfo *info = &table->columns[columns[i]];
     values[i] = check_value(check, member->value, info->type, &(Why){.what = "the field", .name = info->sym, .span = info->span});
-    if (members->count > 1) values[i] = name_value(check, out, values[i]);
+    if (members->count > 1 || kept_follows(table, columns[i])) values[i] = name_value(check, out, values[i]);
   }
-  for (uint32_t i = 0; i < members->count; i++)
-    if (columns[i] != MAP_NOTHING) add_set_column(check, out, row, columns[i], values[i], members->items[i].span);
+  for (uint32_t i = 0; i < members->count; i++) {
+    if (columns[i] == MAP_NOTHING) continue;
+    if (kept_follows(table, columns[i]) && !is_poison(values[i])) kept_write(check, out, table, &(KeptWrite){row, values[i], columns[i], members->items[i].span});
+    add_set_column(check, out, row, columns[i], values[i], members->items[i].span);
+  }
   if (table && table->has_hidden) refresh_hidden(check, out, table, row, stmt->span);
 }
 

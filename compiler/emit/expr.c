@@ -562,7 +562,7 @@ static void lower_kind(Emit *e, const HExpr *expr, Reg dest) {
       else code_op(e, OP_MOVE, dest, e->position, 0);
       return;
     case H_CALL_ENTRY: lower_call_entry(e, expr, dest); return;
-    case H_SENT: emit_unsupported(e, expr->span, "`sent`"); return;
+    case H_SENT: code_op(e, OP_SENT, dest, (uint16_t)expr->index, 0); return;
     case H_KINDS: break;
   }
   assert(!"every kind of expression stands above");
