@@ -5,12 +5,15 @@
 
 #include "runtime/app/args.h"
 #include "runtime/app/call.h"
+#include "runtime/app/outbox.h"
+#include "runtime/app/timers.h"
 
-enum { TEST_AS_DEPTH_MAX = 16, TEST_FUEL = 2000000000, TEST_MEMORY_BYTES = 512 << 20 };
+enum { TEST_AS_DEPTH_MAX = 16, TEST_FUEL = 2000000000, TEST_MEMORY_BYTES = 512 << 20, TEST_TIMER_RUNS_MAX = 100000 };
 
 typedef struct TestRun {
   Db *db;
   Runner test, entries;
+  Timers timers;
   Arena arena;                // what calls leave behind; as long as the test
   int64_t now_us;
   uint64_t calls;             // each has a seed of its own
@@ -51,7 +54,8 @@ static HostResult test_call_entry(Exec *exec, uint16_t index, uint64_t given, co
   TxnMark mark = txn_mark(txn);
   AppOutcome outcome = {0};
   VmCall call = {.now_us = run->now_us, .seed = ++run->calls, .given = given};
-  run->entries.context.caller = run->callers[run->caller_count - 1];
+  bool delivered = entry->kind == ENTRY_RECEIVE;  // by nobody who has a token
+  run->entries.context.caller = delivered ? (AppCaller){.may_write = true} : run->callers[run->caller_count - 1];
   call.caller = run->entries.context.caller.subject;
   runner_use(&run->entries, exec->module, txn_reader(txn), entry->kind == ENTRY_VIEW ? NULL : txn);
   VmStatus status = VM_REJECTED;
@@ -68,12 +72,64 @@ static HostResult test_call_entry(Exec *exec, uint16_t index, uint64_t given, co
 static uint32_t test_mark(Exec *exec) { return txn_mark(db_txn(run_of(exec)->db)).change; }
 static void test_undo(Exec *exec, uint32_t mark) { txn_undo(db_txn(run_of(exec)->db), (TxnMark){mark}); }
 
+// ---- the clock --------------------------------------------------------------------------------------
+
+static TimerNow test_now(const TestRun *run) { return (TimerNow){run->now_us, run->now_us, run->now_us}; }
+
+// One run of what is due now. A rejection is part of an app's life, a fault is a bug that the test has found.
+static HostResult run_due(Exec *exec, TestRun *run, Arena *arena) {
+  Txn *txn = db_txn(run->db);
+  TimerDue due;
+  TimerNow now = test_now(run);
+  timers_begin_turn(&run->timers);
+  runner_use(&run->entries, exec->module, txn_reader(txn), txn);
+  run->entries.context.caller = (AppCaller){0};
+  if (!timers_find(&run->timers, txn_reader(txn), &now, arena, &due)) return vm_fault(exec, FAULT_BUDGET, "no memory for a timer");
+  TimerRun one = {.runner = &run->entries, .call = {.now_us = run->now_us, .seed = ++run->calls}, .now = now, .arena = arena};
+  TimersEnd end = timers_run(&run->timers, &due, &one);
+  if (end == TIMERS_NO_ROOM) return vm_fault(exec, FAULT_BUDGET, "no memory for a timer");
+  if (one.outcome.kind != APP_FAULT) return HOST_OK;
+  Str words = arena_format(&exec->arena, "the timer `" STR_FMT "`: " STR_FMT, STR_ARG(exec->module->timers[due.timer].name), STR_ARG(one.outcome.problem.detail));
+  exec->fault = (VmFault){.kind = run->entries.main.fault.kind, .note = words};
+  return HOST_FAULT;
+}
+
+// Goes from one thing that falls due to the next, each at its own time.
+static HostResult run_until(Exec *exec, TestRun *run, int64_t until_us) {
+  Arena arena;
+  HostResult result = HOST_OK;
+  arena_init(&arena, 0);
+  for (uint32_t runs = 0; result == HOST_OK; runs++) {
+    TimerNow now = test_now(run);
+    TimerWait wait = timers_wait(&run->timers, txn_reader(db_txn(run->db)), &now);
+    int64_t left = timers_wait_left(&wait, &now);
+    if (left > until_us - run->now_us) break;
+    run->now_us += left;
+    if (runs == TEST_TIMER_RUNS_MAX) result = vm_fault(exec, FAULT_RANGE, "timers ran 100000 times in one `advance` (TEST_TIMER_RUNS_MAX): advance by less");
+    else result = run_due(exec, run, &arena);
+    arena_reset(&arena);
+  }
+  arena_free(&arena);
+  return result;
+}
+
 static HostResult test_advance(Exec *exec, int64_t duration_us) {
   TestRun *run = run_of(exec);
-  if (duration_us < 0 || __builtin_add_overflow(run->now_us, duration_us, &run->now_us)) return vm_fault(exec, FAULT_RANGE, "a test's clock only goes on");
-  exec->call.now_us = run->now_us;
-  return HOST_OK;
+  int64_t until_us;
+  if (duration_us < 0 || __builtin_add_overflow(run->now_us, duration_us, &until_us) || !time_in_range(until_us)) {
+    return vm_fault(exec, FAULT_RANGE, "a test's clock only goes on, and not past the year 9999");
+  }
+  HostResult result = run_until(exec, run, until_us);
+  run->now_us = exec->call.now_us = until_us;
+  return result;
 }
+
+static HostResult test_sent(Exec *exec, uint16_t output, TypeId list, Value *out) {
+  TestRun *run = run_of(exec);
+  return outbox_list(exec, txn_reader(db_txn(run->db)), run->test.outbox, output, list, out);
+}
+
+// ---- who calls --------------------------------------------------------------------------------------
 
 static void set_caller(Exec *exec, TestRun *run) {
   const AppCaller *caller = &run->callers[run->caller_count - 1];
@@ -102,6 +158,11 @@ static void test_as_end(Exec *exec) {
 static Err begin(TestRun *run, const Module *module) {
   *run = (TestRun){.now_us = APP_TEST_NOW_US, .caller_count = 1};
   TRY(db_open(&module->schema, 0, &run->db));
+  Err err = timers_bind(&run->timers, module, run->now_us);
+  if (err != ERR_NONE) {
+    db_free(run->db);
+    return err;
+  }
   VmLimits limits = {TEST_FUEL, TEST_MEMORY_BYTES};
   runner_init(&run->test, &limits, NULL);
   runner_init(&run->entries, &limits, NULL);
@@ -114,6 +175,7 @@ static Err begin(TestRun *run, const Module *module) {
   host->advance = test_advance;
   host->as_begin = test_as_begin;
   host->as_end = test_as_end;
+  host->sent = test_sent;
   run->test.context.test = run;
   run->test.context.caller = run->callers[0];
   return ERR_NONE;
@@ -123,6 +185,7 @@ static void end(TestRun *run) {
   runner_free(&run->test);
   runner_free(&run->entries);
   arena_free(&run->arena);
+  timers_free(&run->timers);
   db_free(run->db);
 }
 

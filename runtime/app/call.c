@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "runtime/app/args.h"
+#include "runtime/app/outbox.h"
 
 enum { REFERENCE_PATH_BYTES_MAX = 400 };
 
@@ -15,9 +16,8 @@ static HostResult host_caller_is(Exec *exec, uint16_t role, bool *out) {
 }
 
 static HostResult host_send(Exec *exec, uint16_t output, const Value *values) {
-  (void)output;
-  (void)values;
-  return vm_fault(exec, FAULT_STORE, "outputs are not delivered yet");
+  CallContext *context = exec->host_context;
+  return outbox_send(exec, context->query.txn, context->runner->outbox, output, values);
 }
 
 void runner_init(Runner *runner, const VmLimits *limits, const Log *log) {
@@ -40,7 +40,10 @@ void runner_free(Runner *runner) {
 }
 
 void runner_use(Runner *runner, const Module *module, const Reader *reader, Txn *txn) {
-  if (runner->module != module) finish_execs(runner);
+  if (runner->module != module) {
+    finish_execs(runner);
+    runner->outbox = outbox_find(&module->schema);
+  }
   runner->module = module;
   runner->context.runner = runner;
   runner->context.query.reader = reader;
@@ -52,16 +55,21 @@ static VmStatus no_memory(Exec *exec) {
   return VM_FAULT;
 }
 
-VmStatus runner_run(Runner *runner, RunnerLevel level, uint16_t function, const VmCall *call, const Value *args, Exec **out_exec) {
+// Makes an Exec of the runner ready for a call.
+static bool ready_exec(Runner *runner, RunnerLevel level, Exec **out_exec) {
   Exec *exec = level == RUN_MAIN ? &runner->main : level == RUN_INNER ? &runner->inner : &runner->role;
   bool *ready = level == RUN_MAIN ? &runner->main_ready : level == RUN_INNER ? &runner->inner_ready : &runner->role_ready;
   *out_exec = exec;
-  if (*ready) {
-    vm_reset(exec);
-  } else if (vm_start(exec, runner->module, &runner->host, &runner->context, &runner->limits) != ERR_NONE) {
-    return no_memory(exec);
-  }
-  *ready = true;
+  if (*ready) vm_reset(exec);
+  else *ready = vm_start(exec, runner->module, &runner->host, &runner->context, &runner->limits) == ERR_NONE;
+  return *ready;
+}
+
+VmStatus runner_run(Runner *runner, RunnerLevel level, uint16_t function, const VmCall *call, const Value *args, Exec **out_exec) {
+  Exec *exec;
+  bool ready = ready_exec(runner, level, &exec);
+  *out_exec = exec;
+  if (!ready) return no_memory(exec);
   if (vm_call(exec, function, call, args) != ERR_NONE) return no_memory(exec);
   VmStatus status;
   do status = vm_run(exec, runner->limits.fuel); while (status == VM_SLICE);
@@ -205,6 +213,28 @@ VmStatus runner_call_entry(Runner *runner, const EntryDef *entry, const VmCall *
   Exec *exec;
   status = runner_run(runner, RUN_MAIN, entry->function, call, filled, &exec);
   return outcome_from(runner, status, exec, outcome, arena);
+}
+
+VmStatus runner_call_function(Runner *runner, uint16_t function, const VmCall *call, const Value *args, AppOutcome *outcome, Arena *arena) {
+  Exec *exec;
+  *outcome = (AppOutcome){.kind = APP_DONE};
+  VmStatus status = runner_run(runner, RUN_MAIN, function, call, args, &exec);
+  return outcome_from(runner, status, exec, outcome, arena);
+}
+
+VmStatus runner_delete_row(Runner *runner, uint16_t table, Value key, const VmCall *call, AppOutcome *outcome, Arena *arena) {
+  Exec *exec;
+  *outcome = (AppOutcome){.kind = APP_DONE};
+  if (!ready_exec(runner, RUN_MAIN, &exec)) {
+    outcome_unavailable(outcome, "no memory to delete a row");
+    return VM_FAULT;
+  }
+  exec->call = *call;
+  HostResult result = runner->host.delete_row(exec, table, key);
+  if (result == HOST_REJECT) return outcome_from(runner, VM_REJECTED, exec, outcome, arena);
+  if (result == HOST_OK) return VM_DONE;
+  outcome_unavailable(outcome, "a row could not be deleted");  // no code of the app ran, so there is no place to name
+  return VM_FAULT;
 }
 
 // ---- the end of an input ------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ typedef struct Runner {
   Exec main, inner, role;     // one inside the other
   bool main_ready, inner_ready, role_ready;
   const Log *log;
+  uint16_t outbox;            // table of `module`, or OUTBOX_NONE
 } Runner;
 
 void runner_init(Runner *runner, const VmLimits *limits, const Log *log);
@@ -44,6 +45,10 @@ bool runner_may(Runner *runner, const EntryDef *entry);
 // The whole of an entry's call but the end of an input's transaction: permission, references, defaults, body.
 // DONE: the result is in runner->main.result.
 VmStatus runner_call_entry(Runner *runner, const EntryDef *entry, const VmCall *call, const Value *args, AppOutcome *outcome, Arena *arena);
+// The body of a timer: no caller, no parameters but `args`.
+VmStatus runner_call_function(Runner *runner, uint16_t function, const VmCall *call, const Value *args, AppOutcome *outcome, Arena *arena);
+// Deletes a row as the app's own `delete` would, with what its references say.
+VmStatus runner_delete_row(Runner *runner, uint16_t table, Value key, const VmCall *call, AppOutcome *outcome, Arena *arena);
 // What must hold at the end of an input, for the rows touched since `mark`: limits, checks, unique rules.
 VmStatus runner_check_end(Runner *runner, TxnMark mark, const VmCall *call, AppOutcome *outcome, Arena *arena);
 
