@@ -121,6 +121,7 @@ static Err app_new(const AppOptions *options, App **out_app, ErrText *out_text) 
 static void app_free(App *app) {
   runner_free(&app->owner);
   runner_free(&app->viewer);
+  timers_free(&app->timers);
   arena_free(&app->batch_arena);
   app_module_drop(app->module);
   mem_free(app->records);
@@ -165,8 +166,8 @@ static Err fit_module(App *app, AppModule *module, ErrText *out_text) {
   app_module_drop(app->module);
   app->module = module;
   module->holders++;
-  if (store_info(app->store)->number > 0) return ERR_NONE;
-  return app__start_state(app, out_text);
+  if (store_info(app->store)->number == 0) TRY(app__start_state(app, out_text));
+  return app__begin_timers(app, out_text);
 }
 
 static Err app_begin(App *app, Str module_bytes, ErrText *out_text) {
@@ -202,11 +203,14 @@ Err app_open(const AppOptions *options, Str module_bytes, App **out_app, ErrText
   return err;
 }
 
+// Something of the batches is not on disk yet.
+static bool is_saving(const App *app) { return app->saving_commit || app->applied.count || app->batch_changes; }
+static void turn(App *app, bool with_timers);
+
 Err app_close(App *app, ErrText *out_text) {
-  while (app->saving.count || app->applied.count) {
+  while (is_saving(app) && !app->stopped) {
     store_wait(app->store);
-    app_turn(app);
-    if (app->stopped) break;
+    turn(app, false);
   }
   answer_all(&app->waiting, "the app is closing");
   Err err = ERR_NONE;
@@ -250,6 +254,7 @@ static void apply_input(App *app, AppInput *input) {
   Txn *txn = db_txn(store_db(app->store));
   TxnMark mark = txn_mark(txn);
   VmCall call = {.now_us = app__now(app), .seed = rng_secret_u64(), .caller = input->caller.subject, .given = input->given};
+  app->wait_known = false;
   runner_use(&app->owner, module, txn_reader(txn), txn);
   app->owner.context.caller = input->caller;
   VmStatus status = runner_call_entry(&app->owner, entry, &call, input->args, &input->outcome, input->arena);
@@ -260,7 +265,7 @@ static void apply_input(App *app, AppInput *input) {
 }
 
 static void apply_waiting(App *app) {
-  while (app->waiting.count && app->applied.count < APP_BATCH_INPUTS_MAX) {
+  while (app->waiting.count && app->applied.count < APP_BATCH_INPUTS_MAX && app->record_count < APP_BATCH_INPUTS_MAX) {
     AppInput *input = queue_take(&app->waiting);
     apply_input(app, input);
     queue_put(&app->applied, input);
@@ -270,7 +275,7 @@ static void apply_waiting(App *app) {
 // ---- saving -----------------------------------------------------------------------------------------
 
 static void forget_batch(App *app) {
-  app->record_count = 0;
+  app->record_count = app->batch_runs = 0;
   app->batch_changes = false;
   arena_reset(&app->batch_arena);
 }
@@ -283,6 +288,7 @@ static void stop_inputs(App *app) {
     log_say(app->options.log, LOG_ERROR, STR_FMT ": inputs are stopped: %s", STR_ARG(app_module(app)->name), err ? why.text : "the store is closed");
   }
   app->stopped = true;
+  app->saving_commit = 0;
   txn_undo(db_txn(store_db(app->store)), (TxnMark){0});
   forget_batch(app);
   answer_all(&app->saving, "the data could not be saved; after a restart this input may or may not be there");
@@ -293,6 +299,7 @@ static void stop_inputs(App *app) {
 // Nothing in the batch was saved or changed: there is no room. Later ones may find some.
 static void undo_batch(App *app, const char *why) {
   txn_undo(db_txn(store_db(app->store)), (TxnMark){0});
+  if (app->batch_runs) app__rest_timers(app);
   forget_batch(app);
   log_say(app->options.log, LOG_WARN, STR_FMT ": %s", STR_ARG(app_module(app)->name), why);
   answer_all(&app->applied, "there is no space to save this; nothing was changed");
@@ -306,7 +313,7 @@ static void set_commit(InputQueue *queue, uint64_t commit) {
 
 // Hands the open batch to the store, if it is free. A batch that changed nothing only waits for what it has read.
 static void save_batch(App *app) {
-  if (!app->applied.count || app->saving.count || store_busy(app->store)) return;
+  if ((!app->applied.count && !app->batch_changes) || app->saving_commit || store_busy(app->store)) return;
   if (!app->batch_changes) {
     set_commit(&app->applied, app->published_commit);
     answer_all(&app->applied, NULL);
@@ -322,39 +329,43 @@ static void save_batch(App *app) {
   set_commit(&app->applied, number);
   queue_move(&app->applied, &app->saving);
   app->saving_commit = number;
+  if (app->batch_runs) app->timer_rests = 0;
   forget_batch(app);
 }
 
 // The one exit: answers of a commit leave here and only once it is durable.
 static void release_saved(App *app) {
-  if (!app->saving.count) return;
+  if (!app->saving_commit) return;
   if (store_durable_number(app->store) < app->saving_commit) return;
   publish(app);
   assert(app->saving_commit <= store_durable_number(app->store));
   uint64_t commit = app->saving_commit;
+  app->saving_commit = 0;
   answer_all(&app->saving, NULL);
   if (app->options.published) app->options.published(app->options.context, commit);
 }
 
-void app_turn(App *app) {
+static void turn(App *app, bool with_timers) {
   release_saved(app);
   if (app->stopped || store_error(app->store, NULL) != ERR_NONE) {
     stop_inputs(app);
     return;
   }
+  if (with_timers) app__run_due(app);
   apply_waiting(app);
   save_batch(app);
   release_saved(app);  // a store that syncs inline is done already
 }
 
-bool app_is_busy(const App *app) { return app->waiting.count || app->applied.count || app->saving.count; }
+void app_turn(App *app) { turn(app, true); }
+bool app_is_busy(const App *app) { return app->waiting.count || is_saving(app); }
 
 // ---- swapping ---------------------------------------------------------------------------------------
 
 static void drain(App *app) {
   while (app_is_busy(app) && !app->stopped) {
     store_wait(app->store);
-    app_turn(app);
+    turn(app, false);
   }
 }
 

@@ -2,6 +2,8 @@
 // before what it rests on is on disk. The only room that joins queries and store. It knows no network: who has a request
 // hands over typed arguments and is called back.
 //
+// Timers and expiry run in app_turn too, each run a transaction of its own in the batch.
+//
 //   app_submit … app_submit -> app_turn: apply all that wait -> one store_commit -> (synced) -> app_turn: publish the
 //   snapshot, call `answered` for each input of the batch, call `published` once
 //
@@ -75,6 +77,9 @@ struct AppInput {
 MUST_USE Err app_submit(App *app, AppInput *input);
 void app_turn(App *app);
 bool app_is_busy(const App *app);     // something waits or is being saved
+// Microseconds until app_turn has something to do by itself (a timer, an expiry); 0: now; INT64_MAX: nothing. The wall clock may
+// jump meanwhile: ask again after a minute at the latest.
+int64_t app_wait_us(App *app);
 
 // ---- views ------------------------------------------------------------------------------------
 typedef struct AppView {

@@ -4,7 +4,11 @@
 // Thread: the owner's.
 // Errors: see app.h.
 #pragma once
-#include "runtime/app/call.h"
+#include "runtime/app/timers.h"
+
+enum { APP_TIMER_RUNS_MAX = 256 };                // in one commit, so that inputs have room beside them
+#define APP_TIMER_REST_FIRST (1 * SECOND)         // when what a run did could not be kept; then twice as long each time
+#define APP_TIMER_REST_MAX (1 * MINUTE)
 
 struct AppModule { Arena arena; Module *module; Str bytes; uint32_t holders; };
 
@@ -22,7 +26,7 @@ struct App {
   Snapshot *published;       // what views read: the last durable state
   uint64_t published_commit;
   InputQueue waiting, applied, saving;  // not yet run; run in the open batch; in the commit that is being synced
-  uint64_t saving_commit;
+  uint64_t saving_commit;    // 0: none is being synced
   StoreInput *records;       // of the open batch, APP_BATCH_INPUTS_MAX
   uint32_t record_count;
   Arena batch_arena;         // their arguments
@@ -30,6 +34,13 @@ struct App {
   bool stopped;              // the store failed: reads only
   Runner owner, viewer;
   int64_t last_now_us;       // no input has an earlier time
+  Timers timers;
+  TimerWait wait;            // what is next, while wait_known
+  bool wait_known;
+  uint32_t batch_runs;       // of timers, in the open batch
+  int64_t last_run_us;       // `now` of the last run
+  int64_t timers_rest_until_us;  // by the monotonic clock
+  uint32_t timer_rests;      // in a row
 };
 
 // The part of app_open and app_swap that makes the stored state fit the module. ERR_REFUSED: out_text says each reason.
@@ -37,3 +48,9 @@ MUST_USE Err app__fit_state(App *app, const AppModule *module, ErrText *out_text
 // First state of a new store, committed and synced.
 MUST_USE Err app__start_state(App *app, ErrText *out_text);
 int64_t app__now(App *app);
+
+// ---- app_timers.c
+// After the module or the state has another shape: arms the rows of new timers, committed and synced.
+MUST_USE Err app__begin_timers(App *app, ErrText *out_text);
+void app__run_due(App *app);     // into the open batch
+void app__rest_timers(App *app); // the batch could not be kept

@@ -15,7 +15,7 @@
 #include "runtime/net/listen.h"
 #include "runtime/serve/serve.h"
 
-enum { HOST_APPS_MAX = 1 };  // many apps in a host: later
+enum { HOST_APPS_MAX = 1, HOST_DUE_WAIT_MAX_US = 60000000 };  // many apps in a host: later
 
 typedef struct HostApp { Host *host; Str name; App *app; Serve *serve; } HostApp;
 typedef struct Post Post;
@@ -113,7 +113,7 @@ static void run_apps(Host *host) {
   bool saved = atomic_exchange(&host->app_saved, false);
   for (uint32_t i = 0; i < host->app_count; i++) {
     HostApp *app = &host->apps[i];
-    if (!saved && !serve_wants_turn(app->serve)) continue;
+    if (!saved && !serve_wants_turn(app->serve) && app_wait_us(app->app) > 0) continue;
     serve_turned(app->serve);
     app_turn(app->app);
   }
@@ -138,9 +138,19 @@ static void check_stop(Host *host) {
 
 // ---- running ----------------------------------------------------------------------------------------
 
+// Until an app has something to do by itself: not longer than a minute, since the wall clock may be set meanwhile.
+static int64_t wait_of_apps(const Host *host) {
+  int64_t wait = INT64_MAX;
+  for (uint32_t i = 0; i < host->app_count; i++) {
+    int64_t one = app_wait_us(host->apps[i].app);
+    if (one < wait) wait = one;
+  }
+  return wait == INT64_MAX ? -1 : wait < HOST_DUE_WAIT_MAX_US ? wait : HOST_DUE_WAIT_MAX_US;
+}
+
 Err host_run(Host *host, ErrText *out_text) {
   while (!host->stopped) {
-    Err err = loop_turn(host->loop, -1);
+    Err err = loop_turn(host->loop, wait_of_apps(host));
     if (err != ERR_NONE) return err_say(err, out_text, "the event loop failed: %s", err_words(err));
     run_posts(host);
     run_apps(host);

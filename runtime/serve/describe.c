@@ -208,7 +208,8 @@ static void write_types(const Module *module, JsonWriter *w) {
   key(w, "types");
   json_write_object(w);
   for (uint16_t i = 0; i < types->enum_count; i++) write_enum(types, &types->enums[i], w);
-  for (uint16_t i = 1; i < module->schema.table_count; i++) write_table(module, i, w);
+  for (uint16_t i = 1; i < module->schema.table_count; i++)
+    if (module->schema.tables[i].name.ptr[0] != '~') write_table(module, i, w);  // those are the host's own
   json_write_object_end(w);
 }
 
