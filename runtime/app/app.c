@@ -161,12 +161,13 @@ static void publish(App *app) {
 }
 
 static Err fit_module(App *app, AppModule *module, ErrText *out_text) {
+  bool is_new = store_info(app->store)->number <= 1;  // no commit, or that of the first schema alone: the first state is still to be made
   Err err = app__fit_state(app, module, out_text);
   if (err != ERR_NONE) return err;
   app_module_drop(app->module);
   app->module = module;
   module->holders++;
-  if (store_info(app->store)->number == 0) TRY(app__start_state(app, out_text));
+  if (is_new) TRY(app__start_state(app, out_text));
   return app__begin_timers(app, out_text);
 }
 

@@ -308,7 +308,8 @@ static TimersEnd run_row(const Module *module, const TimerDef *timer, Value key,
 
 // ---- expiry -----------------------------------------------------------------------------------------
 
-typedef struct Batch { Value keys[TIMER_EXPIRE_ROWS_MAX]; uint32_t count; bool more; int64_t last_us; } Batch;
+typedef struct OldRow { Value key; int64_t at_us; bool stays; } OldRow;
+typedef struct Batch { OldRow rows[TIMER_EXPIRE_ROWS_MAX]; uint32_t count; bool more; } Batch;
 
 static bool gather_old(const Module *module, const TimerDef *timer, const TimerState *state, TimerRun *run, Batch *batch) {
   int64_t until;
@@ -316,14 +317,15 @@ static bool gather_old(const Module *module, const TimerDef *timer, const TimerS
   if (__builtin_sub_overflow(run->now.now_us, timer->period_us, &until)) return true;
   Range range = range_by_time(module, timer, state->passing ? state->pass_from_us : INT64_MIN, until);
   if (cursor_open(run->runner->context.query.reader, &range, run->arena, &cursor) != ERR_NONE) return false;
+  if (state->passing && cursor_skip(cursor, state->pass_skip) != ERR_NONE) return false;
   while (cursor_next(cursor)) {
     batch->more = batch->count == TIMER_EXPIRE_ROWS_MAX;
     if (batch->more) return true;
+    OldRow *row = &batch->rows[batch->count++];
     Value key;
     if (cursor_key(cursor, run->arena, &key) != ERR_NONE) return false;
-    if (!value_copy(&module->schema.types, module->schema.types.table_keys[timer->table], key, run->arena, &batch->keys[batch->count])) return false;
-    batch->last_us = time_at(module, timer, cursor, run->arena);
-    batch->count++;
+    if (!value_copy(&module->schema.types, module->schema.types.table_keys[timer->table], key, run->arena, &row->key)) return false;
+    row->at_us = time_at(module, timer, cursor, run->arena);
   }
   return true;
 }
@@ -342,10 +344,13 @@ static bool delete_old(const TimerDef *timer, Value key, TimerRun *run) {
 
 // A pass goes over the old rows once, part by part. Rows that are still in use stay; then the next pass comes later.
 static void end_part(TimerState *state, const Batch *batch, const TimerRun *run) {
-  // All of a part have one time and none went: going on from that time would meet the same rows again.
-  bool stuck = state->passing && batch->last_us == state->pass_from_us && run->rows == 0;
-  state->passing = batch->more && !stuck;
-  state->pass_from_us = batch->last_us;
+  if (batch->more) {
+    int64_t last_us = batch->rows[batch->count - 1].at_us;
+    if (!state->passing || last_us != state->pass_from_us) state->pass_skip = 0;
+    for (uint32_t i = 0; i < batch->count; i++) state->pass_skip += batch->rows[i].stays && batch->rows[i].at_us == last_us;
+    state->pass_from_us = last_us;
+  }
+  state->passing = batch->more;
   if (state->passing) return;
   state->rests = state->met_in_use ? state->rests + 1 : 0;
   if (state->met_in_use) state->rest_until_mono_us = run->now.mono_us + doubled(TIMER_IN_USE_FIRST, TIMER_IN_USE_MAX, state->rests - 1);
@@ -357,8 +362,8 @@ static TimersEnd run_expire(const Module *module, const TimerDef *timer, TimerSt
   if (!batch || !gather_old(module, timer, state, run, batch)) return TIMERS_NO_ROOM;
   AppOutcome refused = {.kind = APP_DONE};
   for (uint32_t i = 0; i < batch->count; i++) {
-    if (delete_old(timer, batch->keys[i], run)) continue;
-    state->met_in_use = true;
+    if (delete_old(timer, batch->rows[i].key, run)) continue;
+    state->met_in_use = batch->rows[i].stays = true;
     if (refused.kind == APP_DONE) refused = run->outcome;
   }
   run->outcome = refused;

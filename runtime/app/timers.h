@@ -23,7 +23,8 @@ enum {
 typedef struct TimerState {
   int64_t ran_mono_us;            // when it ran last, or was first seen
   int64_t rest_until_mono_us;     // EXPIRE: not before
-  int64_t pass_from_us;           // EXPIRE: where the pass that is under way goes on
+  int64_t pass_from_us;           // EXPIRE: where the pass that is under way goes on: at this time,
+  uint64_t pass_skip;             //   behind so many rows of that time that stay
   bool passing, met_in_use;
   uint32_t rests;
   uint32_t runs;                  // in this turn
