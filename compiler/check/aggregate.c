@@ -160,8 +160,10 @@ static HExpr *group_local(Check *check, HClause *group, AggregateKind kind, HExp
     diag_add(check->diags, DIAG_E026, span, "a group has at most %d aggregates (PLAN_AGGREGATES_MAX)", PLAN_AGGREGATES_MAX);
     return h_poison(check, span);
   }
-  if (!group->aggregates) group->aggregates = CHECK_ARRAY(check, HAggregate, PLAN_AGGREGATES_MAX);
-  if (!group->aggregates) return h_poison(check, span);
+  HAggregate *grown = CHECK_ARRAY(check, HAggregate, group->aggregate_count + 1);  // few, so a copy each time is cheap
+  if (!grown) return h_poison(check, span);
+  if (group->aggregate_count) memcpy(grown, group->aggregates, group->aggregate_count * sizeof *grown);
+  group->aggregates = grown;
   LocalId local = local_hidden(check, type, span);
   group->aggregates[group->aggregate_count++] = (HAggregate){.kind = (uint8_t)kind, .local = local, .value = value};
   return h_local(check, local, span);

@@ -14,7 +14,7 @@ void *check__list_add(Check *check, void *items, uint32_t *count, uint32_t *room
   void *array;
   memcpy(&array, items, sizeof array);
   if (*count == *room) {
-    uint32_t wanted = *room ? 2 * *room : 4;
+    uint32_t wanted = *room ? 2 * *room : 2;
     array = arena_grow(check->arena, array, *room * size, wanted * size);
     if (!array) { check->failed = true; return NULL; }
     memcpy(items, &array, sizeof array);
@@ -66,7 +66,7 @@ static void run(Check *check) {
   bodies_all(check);
   effects_all(check);
   check_outside(check);
-  if (check->types.full) diag_add(check->diags, DIAG_E026, (Span){0}, "an app has at most %d types (TYPE_COUNT_MAX)", TYPE_COUNT_MAX);
+  if (check->types.bad) diag_add(check->diags, DIAG_E026, check->types.bad_at, "%s", check->types.bad);
 }
 
 // What looks unused may be used by what is wrong, so of a program with errors only they are told.

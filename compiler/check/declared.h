@@ -99,6 +99,7 @@ struct TableInfo {
   bool auto_key, has_hidden, has_watch;  // has_watch: some column `follows` another
   uint16_t auto_column;
   uint64_t rows_max;
+  int64_t key_bytes;     // at most; 0: not known yet
   Fn *rules;             // the check function, or NULL
   Fn *insert;            // with hidden columns: makes a row from the others
 };

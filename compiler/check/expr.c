@@ -214,6 +214,7 @@ static HExpr *dispatch(Check *check, const Expr *expr, TypeId want) {
 
 HExpr *check_expr(Check *check, const Expr *expr, TypeId want) {
   if (check->failed || !depth_enter(check, expr->span)) return h_poison(check, expr->span);
+  check->types.at = expr->span;
   HExpr *made = dispatch(check, expr, want);
   depth_leave(check);
   return made;

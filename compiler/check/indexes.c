@@ -5,35 +5,45 @@
 
 #include <assert.h>
 
-enum { ENTRY_BYTES_MAX = 1024, CODE_POINT_BYTES_MAX = 4, FIXED_BYTES = 17 };  // TABLE_KEY_BYTES_MAX of runtime/table/table.h
+enum { ENTRY_BYTES_MAX = 1024, CODE_POINT_BYTES_MAX = 4, FIXED_BYTES = 17, BYTES_ENOUGH = 1 << 24 };  // TABLE_KEY_BYTES_MAX of runtime/table/table.h
 
 // ---- what may stand in one --------------------------------------------------------------------
 
 static int64_t length_max(const Check *check, const ColumnInfo *column) {
-  return column->limits.max == NO_CONSTANT ? -1 : check->program->constants[column->limits.max].value.i;
+  if (column->limits.max == NO_CONSTANT) return -1;
+  int64_t max = check->program->constants[column->limits.max].value.i;
+  return max < 0 ? 0 : max > BYTES_ENOUGH ? BYTES_ENOUGH : max;
 }
 
+static int64_t key_bytes(const Check *check, TableInfo *table);
+
 // How many bytes a column takes in a key at most; -1: nothing says.
-static int64_t entry_bytes(const Check *check, const ColumnInfo *column, uint32_t depth) {
+static int64_t entry_bytes(const Check *check, const ColumnInfo *column) {
   TypeId open = types_open(&check->types, column->type);
   if (types_is(&check->types, open, TYPE_TEXT)) { int64_t max = length_max(check, column); return max < 0 ? -1 : max * CODE_POINT_BYTES_MAX + 2; }
   if (types_is(&check->types, open, TYPE_BYTES)) return length_max(check, column);
-  if (!types_is(&check->types, open, TYPE_REF) || depth > TYPE_DEPTH_MAX) return FIXED_BYTES;
-  const TableInfo *to = check->tables.items[types_of(&check->types, open)];
+  return types_is(&check->types, open, TYPE_REF) ? key_bytes(check, check->tables.items[types_of(&check->types, open)]) : FIXED_BYTES;
+}
+
+// Once a table. What is wrong with a key is said where that key is, so it counts as something small here.
+static int64_t key_bytes(const Check *check, TableInfo *table) {
+  if (table->key_bytes) return table->key_bytes;
+  table->key_bytes = FIXED_BYTES;  // of a key that refers to itself, too
   int64_t sum = 0;
-  for (uint32_t i = 0; i < to->key_count; i++) {
-    int64_t bytes = entry_bytes(check, &to->columns[to->key[i]], depth + 1);
-    if (bytes < 0) return FIXED_BYTES;  // said where that key is
+  for (uint32_t i = 0; i < table->key_count; i++) {
+    int64_t bytes = entry_bytes(check, &table->columns[table->key[i]]);
+    if (bytes < 0) return FIXED_BYTES;
     sum += bytes;
+    if (sum > BYTES_ENOUGH) sum = BYTES_ENOUGH;
   }
-  return sum;
+  return table->key_bytes = sum ? sum : FIXED_BYTES;
 }
 
 static void check_entry(Check *check, const TableInfo *table, uint32_t count, const uint16_t *columns, Span span, const char *what) {
   int64_t sum = 0;
   for (uint32_t i = 0; i < count; i++) {
     const ColumnInfo *column = &table->columns[columns[i]];
-    int64_t bytes = entry_bytes(check, column, 0);
+    int64_t bytes = entry_bytes(check, column);
     if (bytes < 0) {
       Diag *diag = diag_add(check->diags, DIAG_E311, column->hidden ? span : column->span, "`" STR_FMT "` is in %s, so its length needs a `max`", SYM_ARG(check, column->sym), what);
       diag_help(check->diags, diag, "an entry has at most %d bytes (TABLE_KEY_BYTES_MAX), a character up to 4: write `max 200`, for example", ENTRY_BYTES_MAX);

@@ -91,6 +91,7 @@ static void resolve_record(Check *check, NamedType *named) {
   check->types.records[number].fields = defs;
   check->types.records[number].field_count = (uint16_t)decl->record.fields.count;
   check->types.infos[number].syms = syms;
+  types_settle(&check->types, named->type);
 }
 
 static void resolve_case(Check *check, const Case *written, CaseDef *out) {
@@ -123,6 +124,7 @@ static void resolve_enum(Check *check, NamedType *named) {
       say_twice(check, cases->items[i].name, cases->items[member_find(check, OWNER_ENUM, number, cases->items[i].name.sym)].name.span, "case");
   }
   check->types.enums[number] = (EnumDef){.name = sym_str(check, decl->name.sym), .case_count = (uint16_t)cases->count, .plain = plain, .cases = defs};
+  types_settle(&check->types, named->type);
 }
 
 static void resolve_alias(Check *check, NamedType *named) {
@@ -246,6 +248,7 @@ static TypeId resolve_shape(Check *check, const TypeExpr *written) {
 }
 
 TypeId type_resolve(Check *check, const TypeExpr *written) {
+  check->types.at = written->span;
   switch (written->kind) {
     case TYPE_EXPR_NAME: return resolve_name(check, written);
     case TYPE_EXPR_LIST: return types_list(&check->types, type_resolve(check, written->elem));

@@ -14,13 +14,14 @@ typedef struct Filler {
   Owner kind;
   uint32_t owner;
   const Expr *literal;
-  const char *what;
+  TypeId type;           // the record, or a reference to the table
   bool poisoned;
 } Filler;
 
 static void say_unknown_member(Check *check, Filler *f, Name name) {
   f->poisoned = true;
-  Diag *diag = diag_add(check->diags, DIAG_E205, name.span, "%s has no field `" STR_FMT "`", f->what, SYM_ARG(check, name.sym));
+  Str type = type_name(check, f->type);
+  Diag *diag = diag_add(check->diags, DIAG_E205, name.span, "`" STR_FMT "` has no field `" STR_FMT "`", STR_ARG(type), SYM_ARG(check, name.sym));
   Sym *syms = CHECK_ARRAY(check, Sym, f->count);
   for (uint32_t i = 0; syms && i < f->count; i++) syms[i] = f->slots[i].sym;
   if (syms) near_syms(check, diag, name, syms, f->count);
@@ -111,10 +112,8 @@ static HExpr *record_as(Check *check, const Expr *expr, TypeId want) {
   uint32_t number = types_of(&check->types, want);
   const RecordDef *def = &check->types.records[number];
   const Decl *decl = check->types.infos[number].decl;
-  Str name = type_name(check, want);
-  Filler f = {.slots = CHECK_ARRAY(check, Slot, def->field_count), .count = def->field_count, .kind = OWNER_RECORD, .owner = number, .literal = expr};
+  Filler f = {.slots = CHECK_ARRAY(check, Slot, def->field_count), .count = def->field_count, .kind = OWNER_RECORD, .owner = number, .literal = expr, .type = want};
   if (!f.slots) return h_poison(check, expr->span);
-  f.what = arena_format(check->arena, "`" STR_FMT "`", STR_ARG(name)).ptr;
   for (uint32_t i = 0; i < f.count; i++)
     f.slots[i] = (Slot){.sym = check->types.infos[number].syms[i], .span = decl ? decl->record.fields.items[i].name.span : (Span){0}, .type = def->fields[i].type};
   LocalId local;
@@ -267,9 +266,8 @@ HExpr *check_insert(Check *check, const Expr *expr) {
   effect_note(check, EFFECT_WRITES, expr->span, "it inserts a row");
   uint32_t count = 0;
   while (count < table->column_count && !table->columns[count].hidden) count++;
-  Filler f = {.slots = CHECK_ARRAY(check, Slot, count), .count = count, .kind = OWNER_COLUMN, .owner = table->id, .literal = expr->insert.record};
+  Filler f = {.slots = CHECK_ARRAY(check, Slot, count), .count = count, .kind = OWNER_COLUMN, .owner = table->id, .literal = expr->insert.record, .type = table->ref};
   if (!f.slots) return h_poison(check, expr->span);
-  f.what = arena_format(check->arena, "the table `" STR_FMT "`", STR_ARG(table->name)).ptr;
   for (uint32_t i = 0; i < count; i++) {
     f.slots[i] = (Slot){.sym = table->columns[i].sym, .span = table->columns[i].span, .type = table->columns[i].type};
   }

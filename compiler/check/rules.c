@@ -41,11 +41,11 @@ static void reject_limit(Check *check, HStmtList *out, const ColumnInfo *column,
   HStmt *made = stmt_add(check, out, HS_REJECT, span);
   if (!made) return;
   const Constant *limit = &check->program->constants[is_min ? column->limits.min : column->limits.max];
-  HExpr *parts = h_args(check, H_TEXT, ID_TEXT, 2, span);
+  HExpr *parts = h_args(check, H_TEXT, ID_TEXT, 3, span);
   if (!parts->args.count) return;
-  Str words = arena_format(check->arena, STR_FMT " must be %s ", SYM_ARG(check, column->sym), is_min ? "at least" : "at most");
-  parts->args.items[0] = h_text(check, words, span);
-  parts->args.items[1] = h_to_text(check, h_const(check, limit->type, limit->value, span));
+  parts->args.items[0] = h_text(check, sym_str(check, column->sym), span);
+  parts->args.items[1] = h_text(check, is_min ? STR(" must be at least ") : STR(" must be at most "), span);
+  parts->args.items[2] = h_to_text(check, h_const(check, limit->type, limit->value, span));
   made->index = ERROR_CHECK_FAILED;
   made->a = parts;
 }

@@ -282,9 +282,11 @@ static void resolve_key(Check *check, TableInfo *table) {
     fields[i] = (FieldDef){.name = sym_str(check, column->sym), .type = column->type};
     syms[i] = column->sym;
   }
-  if (sound) {
-    table->key_type = table->key_count == 1 ? fields[0].type : types_shape(&check->types, table->key_count, fields, syms);
+  check->types.at = table->decl->name.span;
+  if (sound) table->key_type = table->key_count == 1 ? fields[0].type : types_shape(&check->types, table->key_count, fields, syms);
+  if (sound && type_is_real(table->key_type)) {
     ((TypeId *)check->types.table.table_keys)[table->id] = table->key_type;
+    types_settle_key(&check->types, table->ref, table->key_type);
     check_key_columns(check, table);
   }
   check->type_depth--;

@@ -23,10 +23,71 @@ static bool make_room(Arena *arena, void *array, uint32_t count, uint32_t *room,
   return true;
 }
 
+// ---- how large --------------------------------------------------------------------------------
+
+static TypeId say_bad(TypeBuilder *types, const char *words) {
+  if (!types->bad) { types->bad = words; types->bad_at = types->at; }
+  return ID_POISON;
+}
+
+typedef struct Extent { uint64_t width; uint32_t depth; } Extent;
+
+static void add_part(const TypeBuilder *types, Extent *extent, TypeId part) {
+  if (!type_is_real(part)) return;
+  extent->width += types->widths[part];
+  if (types->depths[part] > extent->depth) extent->depth = types->depths[part];
+}
+
+static void add_fields(const TypeBuilder *types, Extent *extent, uint32_t count, const FieldDef *fields) {
+  extent->width += 1;
+  for (uint32_t i = 0; i < count; i++) add_part(types, extent, fields[i].type);
+}
+
+// Counts as type_check_table does.
+static Extent extent_of(const TypeBuilder *types, Type type) {
+  Extent extent = {0};
+  switch ((TypeKind)type.kind) {
+    case TYPE_OPTIONAL: case TYPE_LIST: case TYPE_SET: add_part(types, &extent, type.of); break;
+    case TYPE_MAP: extent.width = 1; add_part(types, &extent, type.of); add_part(types, &extent, type.to); break;
+    case TYPE_RECORD: add_fields(types, &extent, types->records[type.of].field_count, types->records[type.of].fields); break;
+    case TYPE_ENUM:
+      extent.width = 1;
+      for (uint32_t i = 0; i < types->enums[type.of].case_count && !types->enums[type.of].plain; i++)
+        add_fields(types, &extent, types->enums[type.of].cases[i].field_count, types->enums[type.of].cases[i].fields);
+      break;
+    case TYPE_BOOL: case TYPE_INT: case TYPE_DECIMAL: case TYPE_FLOAT: case TYPE_TEXT: case TYPE_BYTES: case TYPE_UUID: case TYPE_TIME:
+    case TYPE_DATE: case TYPE_DURATION: case TYPE_REF: case TYPE_KIND_COUNT: extent.width = 1; break;
+  }
+  extent.depth++;
+  return extent;
+}
+
+static bool measure(TypeBuilder *types, TypeId id, Extent extent) {
+  bool fits = true;
+  if (extent.width > TYPE_WIDTH_MAX) { say_bad(types, "a type has at most 65,000 parts, those of its parts included (TYPE_WIDTH_MAX)"); fits = false; }
+  if (extent.depth > TYPE_DEPTH_MAX - 2) { say_bad(types, "types nest at most 62 deep (TYPE_DEPTH_MAX less two)"); fits = false; }
+  types->widths[id] = fits ? (uint32_t)extent.width : 1;
+  types->depths[id] = fits ? (uint8_t)extent.depth : 1;
+  return fits;
+}
+
+void types_settle(TypeBuilder *types, TypeId type) {
+  if (type_is_real(type)) measure(types, type, extent_of(types, types->types[type]));
+}
+
+void types_settle_key(TypeBuilder *types, TypeId ref, TypeId key) {
+  if (type_is_real(ref) && type_is_real(key)) measure(types, ref, (Extent){types->widths[key], types->depths[key] + 1u});
+}
+
+// ---- interning --------------------------------------------------------------------------------
+
 static TypeId add(TypeBuilder *types, Type type) {
-  if (types->table.count >= TYPE_COUNT_MAX) { types->full = true; return ID_POISON; }
-  if (!make_room(types->arena, &types->types, types->table.count, &types->type_room, sizeof(Type))) { types->failed = true; return ID_POISON; }
-  types->types[types->table.count] = type;
+  uint32_t count = types->table.count, room = types->type_room, depth_room = types->type_room;
+  if (count >= TYPE_COUNT_MAX) return say_bad(types, "an app has at most 60,000 types (TYPE_COUNT_MAX)");
+  if (!make_room(types->arena, &types->types, count, &types->type_room, sizeof(Type)) || !make_room(types->arena, &types->widths, count, &room, sizeof(uint32_t)) ||
+      !make_room(types->arena, &types->depths, count, &depth_room, sizeof(uint8_t))) { types->failed = true; return ID_POISON; }
+  if (!measure(types, (TypeId)count, extent_of(types, type))) return ID_POISON;
+  types->types[count] = type;
   types->table.types = types->types;
   return types->table.count++;
 }
@@ -56,7 +117,7 @@ bool types_init(TypeBuilder *types, Arena *arena) {
 
 static TypeId add_record(TypeBuilder *types, RecordDef def, RecordInfo info) {
   uint32_t room = types->record_room, count = types->table.record_count;
-  if (count >= TYPE_COUNT_MAX) { types->full = true; return ID_POISON; }
+  if (count >= TYPE_COUNT_MAX) return say_bad(types, "an app has at most 60,000 records and enums (TYPE_COUNT_MAX)");
   if (!make_room(types->arena, &types->records, count, &types->record_room, sizeof def) ||
       !make_room(types->arena, &types->infos, count, &room, sizeof info)) { types->failed = true; return ID_POISON; }
   types->records[count] = def;
@@ -72,7 +133,7 @@ TypeId types_new_record(TypeBuilder *types, Str name, const Decl *decl) {
 
 TypeId types_new_enum(TypeBuilder *types, Str name, const Decl *decl) {
   uint32_t room = types->enum_room, count = types->table.enum_count;
-  if (count >= TYPE_COUNT_MAX) { types->full = true; return ID_POISON; }
+  if (count >= TYPE_COUNT_MAX) return say_bad(types, "an app has at most 60,000 records and enums (TYPE_COUNT_MAX)");
   if (!make_room(types->arena, &types->enums, count, &types->enum_room, sizeof(EnumDef)) ||
       !make_room(types->arena, &types->enum_decls, count, &room, sizeof(Decl *))) { types->failed = true; return ID_POISON; }
   types->enums[count] = (EnumDef){.name = name};

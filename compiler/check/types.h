@@ -6,10 +6,11 @@
 //
 // Owns:   everything is in the arena.
 // Thread: one at a time.
-// Errors: ID_POISON with `full` set when TYPE_COUNT_MAX is passed, with `failed` when memory ran out.
-// Limits: TYPE_COUNT_MAX.
+// Errors: ID_POISON with `bad` set when a limit is passed, with `failed` when memory ran out.
+// Limits: TYPE_COUNT_MAX, TYPE_WIDTH_MAX, TYPE_DEPTH_MAX.
 #pragma once
 #include "compiler/check/map.h"
+#include "compiler/source.h"
 #include "compiler/syntax/ast.h"
 #include "runtime/value/type.h"
 
@@ -29,14 +30,21 @@ typedef struct TypeBuilder {
   const Decl **enum_decls;
   uint32_t type_room, record_room, enum_room;
   Map numbers, shapes;
-  bool full, failed;
+  // What walking over a type costs: the parts that it has, each as often as it would be written, and how deep they are.
+  uint32_t *widths;
+  uint8_t *depths;
+  Span at, bad_at;        // where a type is being made; where the first one was that went past a limit
+  const char *bad;        // which limit that was, in words; NULL: none
+  bool failed;
 } TypeBuilder;
 
 bool types_init(TypeBuilder *types, Arena *arena);
 TypeId types_get(TypeBuilder *types, Type type);
-// A declared one; its fields or cases are set later, in the table's own entry.
+// A declared one; its fields or cases are set later, in the table's own entry, and types_settle called then.
 TypeId types_new_record(TypeBuilder *types, Str name, const Decl *decl);
 TypeId types_new_enum(TypeBuilder *types, Str name, const Decl *decl);
+void types_settle(TypeBuilder *types, TypeId type);
+void types_settle_key(TypeBuilder *types, TypeId ref, TypeId key);  // once the key of a table is known
 // `fields` and `syms` must live as long as the table.
 TypeId types_shape(TypeBuilder *types, uint32_t count, const FieldDef *fields, const Sym *syms);
 
