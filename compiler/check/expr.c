@@ -83,6 +83,8 @@ static HExpr *say_unknown(Check *check, const Expr *expr, Sym sym) {
     NamedType *named = named_find(check, sym);
     if (named->kind == NAMED_TABLE) diag_help(check->diags, diag, "its rows: `from x in " STR_FMT "`; one of them: `" STR_FMT "[key]`", SYM_ARG(check, sym), SYM_ARG(check, sym));
     else if (named->kind == NAMED_ENUM) diag_help(check->diags, diag, "name a case: `" STR_FMT ".…`", SYM_ARG(check, sym));
+  } else if (sym == check->word.sender && check->body && check->body->fn->decl && check->body->fn->decl->kind == DECL_RECEIVE) {
+    diag_add(check->diags, DIAG_E900, expr->span, "not supported yet: sender");
   } else {
     diag = diag_add(check->diags, DIAG_E101, expr->span, "there is nothing called `" STR_FMT "` here", SYM_ARG(check, sym));
     near_values(check, diag, expr->name, false);

@@ -40,7 +40,7 @@ static Err next_id(Txn *txn, const TableDef *def, int64_t *out_id) {
 }
 
 static HostResult put(Exec *exec, Txn *txn, uint16_t table, Str output, Str body) {
-  int64_t id;
+  int64_t id = 0;
   Err err = next_id(txn, &exec->module->schema.tables[table], &id);
   Value columns[OUTBOX_COLUMNS] = {[OUTBOX_ID] = {.i = id}, [OUTBOX_OUTPUT] = {.text = output}, [OUTBOX_AT] = {.i = exec->call.now_us}, [OUTBOX_BODY] = {.text = body}};
   if (err == ERR_NONE) err = txn_insert(txn, table, columns);

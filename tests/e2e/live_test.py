@@ -337,5 +337,46 @@ def _(place):
     equal([row["id"] for row in rows], list(range(1, 41)), "keys")
 
 
+TIMED = """app timed
+state ticks: int = 0
+state got: int = 0
+table R { id: int key auto, due: time, fired: int = 0 }
+timer tick every 100ms { ticks += 1 }
+timer ring for r in R at r.due { r.fired += 1 }
+input later(after: duration) -> R { return insert R { due: now + after } }
+receive parcel(n: int) { got += n }
+view count = ticks
+view fired = from r in R select r.fired
+"""
+
+
+@case("timers run by themselves, streams see it, and a kill forgets nothing that is due")
+def _(place):
+    module = place.module(place.write("timed.aup", TIMED))
+    server = place.serve(module)
+    with server.connect() as connection:
+        equal(connection.post("/inputs/later", {"after": "400ms"}).status, 200, "later")
+        stream = server.stream("/views/fired")
+        stream.wait_for([1])
+        stream.close()
+        equal(connection.post("/inputs/later", {"after": "200ms"}).status, 200, "later")
+    ticks = server.view("count")
+    check(ticks >= 2, f"{ticks} ticks")
+    server.kill()
+    time.sleep(0.5)
+    server = place.serve(module)
+    stream = server.stream("/views/fired")
+    stream.wait_for([1, 1])
+    stream.close()
+    check(server.view("count") >= ticks, "ticks go on")
+
+
+@case("a receive is no input")
+def _(place):
+    server = place.serve(place.module(place.write("timed.aup", TIMED)))
+    equal(server.post("/inputs/parcel", {"n": 1}).status, 404, "status")
+    check("~" not in json.dumps(server.get("/app").json()), "/app names what is hidden")
+
+
 if __name__ == "__main__":
     run()
