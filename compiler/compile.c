@@ -33,21 +33,42 @@ static Str path_beside(Compile *c, Str from, Str name) {
   return path;
 }
 
-static bool is_read(const Compile *c, Str path) {
-  for (uint32_t i = 0; i < c->sources.count; i++)
-    if (str_equal(c->sources.items[i]->name, path)) return true;
-  return false;
+static uint32_t find_source(const Compile *c, Str path) {
+  uint32_t i = 0;
+  while (i < c->sources.count && !str_equal(c->sources.items[i]->name, path)) i++;
+  return i;
+}
+
+// Which file uses which, directly or through others: a bit for each pair, closed each time one is added.
+typedef struct Uses { uint64_t bits[SOURCES_MAX][(SOURCES_MAX + 63) / 64]; } Uses;
+
+static bool uses(const Uses *u, uint32_t from, uint32_t to) { return from == to || (u->bits[from][to / 64] >> to % 64 & 1); }
+
+static void add_use(Uses *u, uint32_t from, uint32_t to) {
+  for (uint32_t i = 0; i < SOURCES_MAX; i++) {
+    if (!uses(u, i, from)) continue;
+    u->bits[i][to / 64] |= (uint64_t)1 << to % 64;
+    for (uint32_t k = 0; k < countof(u->bits[0]); k++) u->bits[i][k] |= u->bits[to][k];
+  }
 }
 
 // Files join one app, so a file that is there already is not read again, whoever uses it.
 static void read_used(Compile *c, const CompileOptions *options) {
+  Uses *known = ARENA_NEW(&c->arena, Uses);
+  if (!known) { c->diags.failed = true; return; }
   for (uint32_t i = 0; i < c->ast->decls.count; i++) {
     const Decl *decl = c->ast->decls.items[i];
     if (decl->kind != DECL_USE || !decl->title || decl->title->kind != EXPR_TEXT) continue;
     const Source *from = sources_find(&c->sources, decl->span.start);
     Str path = path_beside(c, from ? from->name : STR(""), decl->title->text);
     if (c->diags.failed) return;
-    if (is_read(c, path)) continue;
+    uint32_t number = find_source(c, path), user = from ? find_source(c, from->name) : 0;
+    if (number < c->sources.count && uses(known, number, user)) {
+      diag_help(&c->diags, diag_add(&c->diags, DIAG_E024, decl->title->span, "files use each other in a circle: `" STR_FMT "` leads back to this one", STR_ARG(path)), "remove one `use`; each file sees the declarations of all");
+      continue;
+    }
+    if (number < SOURCES_MAX) add_use(known, user, number);
+    if (number < c->sources.count) continue;
     if (c->sources.count == SOURCES_MAX) { diag_add(&c->diags, DIAG_E024, decl->title->span, "an app has at most %d files (SOURCES_MAX)", SOURCES_MAX); return; }
     const Source *source = read_source(c, options, path, decl->title->span);
     if (source && !diag_has_errors(&c->diags)) syntax_parse_into(c->ast, source, &c->diags);

@@ -19,6 +19,7 @@ static HExpr *computed_of(Check *check, HExpr *row, TableInfo *table, ComputedIn
 }
 
 static HExpr *say_no_field(Check *check, const HExpr *base, Name name) {
+  if (!check__first_time(check, DIAG_E102, base->type, name.sym)) return h_poison(check, name.span);
   Str type = type_name(check, base->type);
   Diag *diag = diag_add(check->diags, DIAG_E102, name.span, "%s" STR_FMT " has no field `" STR_FMT "`", type_article(type), STR_ARG(type), SYM_ARG(check, name.sym));
   TableInfo *table = table_of(check, base->type);
@@ -195,6 +196,7 @@ static HExpr *find_row(Check *check, TableInfo *table, const Expr *expr) {
 // ---- enums ------------------------------------------------------------------------------------
 
 static HExpr *say_no_case(Check *check, uint16_t number, Name name) {
+  if (!check__first_time(check, DIAG_E103, number, name.sym)) return h_poison(check, name.span);
   const EnumDef *def = &check->types.enums[number];
   Diag *diag = diag_add(check->diags, DIAG_E103, name.span, "the enum `" STR_FMT "` has no case `" STR_FMT "`", STR_ARG(def->name), SYM_ARG(check, name.sym));
   const CaseList *cases = &check->types.enum_decls[number]->enumeration.cases;

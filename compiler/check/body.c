@@ -152,6 +152,13 @@ void facts_kill_column(Check *check, uint16_t table, uint32_t column) {
       if (a->kind == H_COLUMN && a->table == table && a->index == column) check->facts.items[i].dead = true;
 }
 
+// A column of this name, of any table.
+void facts_kill_field(Check *check, Sym sym) {
+  for (uint32_t i = check->body->fact_base; i < check->facts.count; i++)
+    for (const HExpr *a = check->facts.items[i].path; a->kind != H_LOCAL && a->kind != H_STATE; a = a->a)
+      if (a->kind == H_COLUMN && check->tables.items[a->table]->columns[a->index].sym == sym) check->facts.items[i].dead = true;
+}
+
 void facts_kill_state(Check *check) {
   for (uint32_t i = check->body->fact_base; i < check->facts.count; i++)
     for (const HExpr *a = check->facts.items[i].path; a->kind != H_LOCAL; a = a->a) {

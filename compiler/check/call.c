@@ -165,6 +165,8 @@ static HExpr *say_no_function(Check *check, const Expr *call, Name name, const H
   if (receiver && is_poison(receiver)) return h_poison(check, call->span);
   if (is_known_later(sym_str(check, name.sym))) {
     diag_add(check->diags, DIAG_E900, name.span, "not supported yet: %.*s", SYM_ARG(check, name.sym));
+  } else if (!check__first_time(check, DIAG_E101, SPACE_VALUE, name.sym)) {
+    return h_poison(check, call->span);
   } else if (local_find(check, name.sym) != MAP_NOTHING || space_find(check, SPACE_VALUE, name.sym) != MAP_NOTHING) {
     diag_help(check->diags, diag_add(check->diags, DIAG_E109, name.span, "`" STR_FMT "` is a value, it cannot be called", SYM_ARG(check, name.sym)), "remove the parentheses");
   } else if (space_find(check, SPACE_TYPE, name.sym) != MAP_NOTHING) {

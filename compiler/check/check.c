@@ -25,6 +25,14 @@ void *check__list_add(Check *check, void *items, uint32_t *count, uint32_t *room
   return item;
 }
 
+// A name that is missing is missed wherever it is used, but that is one mistake.
+bool check__first_time(Check *check, DiagCode code, uint32_t owner, Sym sym) {
+  uint64_t key = map_pair((uint32_t)code << 24 ^ owner, sym);
+  if (map_get(&check->said, key) != MAP_NOTHING) return false;
+  if (!map_put(&check->said, key, 0)) check->failed = true;
+  return true;
+}
+
 static void find_words(Check *check) {
   static const char *const SIMPLE[ID_SIMPLE_COUNT] = {"bool", "int", "float", "text", "bytes", "uuid", "time", "date", "duration"};
   for (int i = 0; i < ID_SIMPLE_COUNT; i++) check->simple[i] = ast_sym(check->ast, SIMPLE[i]);
@@ -44,7 +52,7 @@ static void find_words(Check *check) {
 
 static bool init(Check *check) {
   map_init(&check->members, check->arena);
-  map_init(&check->constants, check->arena);
+  map_init(&check->said, check->arena);
   find_words(check);
   check->sym_count = check->ast->names.count + 1;
   for (int i = 0; i < SPACE_COUNT; i++) check->spaces[i] = CHECK_ARRAY(check, uint32_t, check->sym_count);

@@ -78,6 +78,8 @@ static HExpr *self_field(Check *check, const Expr *expr, Sym sym) {
 
 static HExpr *say_unknown(Check *check, const Expr *expr, Sym sym) {
   Diag *diag;
+  uint32_t where = check->body ? check->body->fn->name_span.start + SPACE_COUNT : 0;
+  if (!check__first_time(check, DIAG_E101, where & 0xFFFFFF, sym)) return h_poison(check, expr->span);
   if (space_find(check, SPACE_TYPE, sym) != MAP_NOTHING) {
     diag = diag_add(check->diags, DIAG_E110, expr->span, "`" STR_FMT "` is a type, a value is needed here", SYM_ARG(check, sym));
     NamedType *named = named_find(check, sym);

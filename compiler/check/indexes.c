@@ -130,6 +130,7 @@ static uint32_t index_column(Check *check, TableInfo *table, Name name) {
     column = hidden_of_computed(check, table, computed, name.span);
     return column != MAP_NOTHING && may_be_indexed(check, &table->columns[column], name.span) ? column : MAP_NOTHING;
   }
+  if (!check__first_time(check, DIAG_E102, table->ref, name.sym)) return MAP_NOTHING;
   Diag *diag = diag_add(check->diags, DIAG_E102, name.span, "the table `" STR_FMT "` has no field `" STR_FMT "`", STR_ARG(table->name), SYM_ARG(check, name.sym));
   near_columns(check, diag, table, name);
   return MAP_NOTHING;

@@ -22,6 +22,7 @@ void fact_add(Check *check, const HExpr *path);
 bool fact_holds(const Check *check, const HExpr *path);
 void facts_kill_local(Check *check, LocalId local);
 void facts_kill_column(Check *check, uint16_t table, uint32_t column);
+void facts_kill_field(Check *check, Sym sym);
 void facts_kill_state(Check *check);               // all that a write elsewhere could change
 void facts_enter_loop(Check *check);
 // Learns what holds when `condition` is `truth`.

@@ -169,6 +169,7 @@ void named_resolve_all(Check *check) {
 // ---- written types ----------------------------------------------------------------------------
 
 static TypeId unknown_type(Check *check, Name name) {
+  if (!check__first_time(check, DIAG_E101, SPACE_TYPE, name.sym)) return ID_POISON;
   Diag *diag = diag_add(check->diags, DIAG_E101, name.span, "there is no type called `" STR_FMT "`", SYM_ARG(check, name.sym));
   near_space(check, diag, SPACE_TYPE, name.sym);
   return ID_POISON;

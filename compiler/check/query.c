@@ -51,6 +51,7 @@ static TypeId say_no_table(Check *check, const Expr *value, bool *out_said) {
   Sym sym = value->name.sym;
   if (space_find(check, SPACE_VALUE, sym) != MAP_NOTHING || (check->body->fn->self && column_find(check, check->body->fn->self, sym) != MAP_NOTHING)) return TYPE_NONE;
   *out_said = true;
+  if (!check__first_time(check, DIAG_E101, SPACE_TYPE, sym)) return ID_POISON;
   Diag *diag;
   if (space_find(check, SPACE_TYPE, sym) != MAP_NOTHING) {
     diag = diag_add(check->diags, DIAG_E107, value->span, "`" STR_FMT "` is a type without rows", SYM_ARG(check, sym));

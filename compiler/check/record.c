@@ -20,6 +20,7 @@ typedef struct Filler {
 
 static void say_unknown_member(Check *check, Filler *f, Name name) {
   f->poisoned = true;
+  if (!check__first_time(check, DIAG_E102, f->type, name.sym)) return;  // `x.field` may have said it
   Str type = type_name(check, f->type);
   Diag *diag = diag_add(check->diags, DIAG_E205, name.span, "`" STR_FMT "` has no field `" STR_FMT "`", STR_ARG(type), SYM_ARG(check, name.sym));
   Sym *syms = CHECK_ARRAY(check, Sym, f->count);

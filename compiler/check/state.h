@@ -58,7 +58,7 @@ struct Check {
   uint32_t sym_count;
   uint32_t *spaces[SPACE_COUNT];
   Map members;            // (kind and number of the owner, sym) -> number of field, case, column or computed field
-  Map constants;          // hash of a constant -> its number
+  Map said;               // what is unknown and was said: (code and owner, sym)
   LIST_OF(ValueDecl) values;
   LIST_OF(NamedType) named;
   LIST_OF(TableInfo *) tables;
@@ -90,6 +90,8 @@ struct Check {
 };
 
 void *check__list_add(Check *check, void *items, uint32_t *count, uint32_t *room, size_t size);
+// Is this the first time that `sym` was not found in `owner` (a number that means something with the code)?
+bool check__first_time(Check *check, DiagCode code, uint32_t owner, Sym sym);
 // Cleared memory; NULL sets `failed`.
 void *check__alloc(Check *check, size_t count, size_t size);
 #define CHECK_NEW(check, T) ((T *)check__alloc((check), 1, sizeof(T)))

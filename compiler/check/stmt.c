@@ -151,6 +151,7 @@ static uint32_t changeable(Check *check, TableInfo *table, Name name) {
   if (column == MAP_NOTHING) {
     ComputedInfo *computed = computed_find(check, table, name.sym);
     if (computed) { say_fixed(check, name.span, computed->span, "a computed field", "change the fields that it is computed from"); return MAP_NOTHING; }
+    if (!check__first_time(check, DIAG_E102, table->ref, name.sym)) return MAP_NOTHING;
     Diag *diag = diag_add(check->diags, DIAG_E102, name.span, "the table `" STR_FMT "` has no field `" STR_FMT "`", STR_ARG(table->name), SYM_ARG(check, name.sym));
     near_columns(check, diag, table, name);
     return MAP_NOTHING;
@@ -285,10 +286,46 @@ static bool check_if(Check *check, const Stmt *stmt, HStmtList *out) {
   return all_end && stmt->branch.otherwise;
 }
 
+static bool calls_action(const Check *check, const Expr *call) {
+  if (call->kind != EXPR_CALL) return false;
+  const Expr *callee = call->call.callee;
+  Sym sym = callee->kind == EXPR_NAME ? callee->name.sym : callee->kind == EXPR_FIELD ? callee->field.name.sym : 0;
+  uint32_t number = space_find(check, SPACE_VALUE, sym);
+  return number != MAP_NOTHING && check->values.items[number].fn && check->values.items[number].fn->h.kind == FUNCTION_ACTION;
+}
+
+// Forgets what was known of fields that a statement of the block, at any depth, may change.
+static void forget_changes(Check *check, const StmtBlock *block, uint32_t depth) {
+  if (depth > CHECK_DEPTH_MAX) { facts_kill_state(check); return; }
+  for (uint32_t i = 0; i < block->stmts.count; i++) {
+    const Stmt *stmt = block->stmts.items[i];
+    switch (stmt->kind) {
+      case STMT_ASSIGN: if (stmt->assign.target->kind == EXPR_FIELD) facts_kill_field(check, stmt->assign.target->field.name.sym); break;
+      case STMT_UPDATE:
+        for (uint32_t m = 0; m < stmt->update.record->members.count; m++) facts_kill_field(check, stmt->update.record->members.items[m].name.sym);
+        break;
+      case STMT_EXPR: if (calls_action(check, stmt->value)) facts_kill_state(check); break;
+      case STMT_LET: case STMT_VAR: if (calls_action(check, stmt->let.value)) facts_kill_state(check); break;
+      case STMT_IF:
+        for (uint32_t b = 0; b < stmt->branch.branches.count; b++) forget_changes(check, &stmt->branch.branches.items[b].block, depth + 1);
+        if (stmt->branch.otherwise) forget_changes(check, stmt->branch.otherwise, depth + 1);
+        break;
+      case STMT_FOR: forget_changes(check, &stmt->loop.block, depth + 1); break;
+      case STMT_MATCH:
+        for (uint32_t a = 0; a < stmt->match.arms.count; a++) forget_changes(check, &stmt->match.arms.items[a].body, depth + 1);
+        break;
+      case STMT_AS: case STMT_ADVANCE: case STMT_RECEIVE: facts_kill_state(check); break;
+      case STMT_RETURN: case STMT_REJECT: case STMT_REQUIRE: case STMT_DELETE: case STMT_SEND: case STMT_EXPECT: case STMT_EXPECT_REJECT: break;
+    }
+  }
+}
+
 static void check_for(Check *check, const Stmt *stmt, HStmtList *out) {
   facts_enter_loop(check);
   ScopeMark mark = scope_open(check);
   HQuery *query = query_loop(check, stmt);
+  // Which rows the loop visits is fixed before it starts; what `where` knew of them may have changed since, by its own body.
+  if (query) forget_changes(check, &stmt->loop.block, 0);
   HStmts body;
   check_block(check, &stmt->loop.block, &body);
   scope_close(check, mark);

@@ -213,6 +213,7 @@ static void set_key_names(Check *check, TableInfo *table, const TableItem *item)
     Name name = item->names.items[i];
     uint32_t column = column_find(check, table, name.sym);
     if (column == MAP_NOTHING) {
+      if (!check__first_time(check, DIAG_E102, table->ref, name.sym)) continue;
       Diag *diag = diag_add(check->diags, DIAG_E102, name.span, "the table `" STR_FMT "` has no field `" STR_FMT "`", STR_ARG(table->name), SYM_ARG(check, name.sym));
       near_columns(check, diag, table, name);
       continue;

@@ -48,6 +48,7 @@ Test(check_program, optionals_are_opened_where_they_are_known) {
     {"view v(x: int?) { if x == none { return 0 }\n return x }", "return (open x%0)"},
     {"view v(x: int?) { let y = x else return 0\n return y }", "if_some y%1 x%0"},
     {"view v(x: int?, y: int) = x == y", "(compare == x%0 (convert some int? y%1))"},
+    {"table T { id: int key, n: int?, m: int }\ninput i { for t in T where t.n != none { t.m = t.n } }", "set_column T.m t%0 (open (column T.n t%0))"},
     {"table T { id: int key auto, o: T? }\nview v(t: T?) = t?.o?.id", "(if_some %1 t%0 (if_some %2 (column T.o %1) (convert some int? (column T.id %2)) none) none)"},
     {"table T { id: text key max 9 }\nview v(x: text?) = T[x]", "(if_some %1 x%0 (find T %1) none)"},
   };
@@ -61,6 +62,7 @@ Test(check_program, facts_end_with_an_assignment) {
     "table T { id: int key auto, n: int? }\ninput i(a: T, b: T) { require a.n != none else \"no\"\n b.n = none\n let y: int = a.n }",
     "state s: int? = none\naction clear() { s = none }\ninput i { require s != none else \"no\"\n clear()\n let y: int = s }",
     "input i { var x: int? = 1\n require x != none else \"no\"\n for k in 1..3 { let y: int = x\n x = none } }",
+    "table T { id: int key, n: int? }\ninput i(o: T) { for t in T where t.n != none { let y: int = t.n\n o.n = none } }",
     "input i { var x: int? = 1\n require x != none else \"no\"\n if 1 > 0 { x = none }\n let y: int = x }",
   };
   for (size_t i = 0; i < countof(BAD); i++) {
