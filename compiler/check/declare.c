@@ -131,7 +131,15 @@ static void declare_error(Check *check, const Decl *decl) {
   declare(check, SPACE_ERROR, decl->name, check->errors.count - 1);
 }
 
+// The lines `/// > …` above a declaration are one test.
+static void declare_examples(Check *check, const Decl *decl) {
+  if (!decl->doc || !decl->doc->examples.count) return;
+  FnRef *ref = LIST_ADD(check, &check->tests);
+  if (ref) *ref = (FnRef){.decl = decl, .of_doc = true};
+}
+
 static void declare_one(Check *check, const Decl *decl) {
+  declare_examples(check, decl);
   switch (decl->kind) {
     case DECL_APP:
       if (check->app) diag_label(check->diags, diag_add(check->diags, DIAG_E104, decl->span, "the app has a name already"), check->app->span, "it was named here");

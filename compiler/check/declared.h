@@ -109,7 +109,7 @@ typedef struct RoleInfo { Sym sym; Span span; const Decl *decl; Fn *fn; } RoleIn
 typedef struct OutputInfo { Sym sym; const Decl *decl; Param *params; uint32_t param_count; FieldDef *fields; TypeId record; bool used; } OutputInfo;
 typedef struct SettingInfo { Sym sym; const Field *field; TypeId type; Fn *initial; } SettingInfo;
 typedef struct TimerInfo { Sym sym; Str name; const Decl *decl; uint8_t kind; int64_t period_us, at_us; TableInfo *table; uint16_t column, kept, tries, begun; Fn *fn; } TimerInfo;
-typedef struct FnRef { const Decl *decl; Fn *fn; Str name; } FnRef;
+typedef struct FnRef { const Decl *decl; Fn *fn; Str name; bool of_doc; } FnRef;  // of_doc: a test of the lines `/// > …` above decl
 
 // A growing array in the arena.
 #define LIST_OF(T) struct { T *items; uint32_t count, room; }

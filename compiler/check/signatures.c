@@ -284,6 +284,28 @@ void insert_signatures(Check *check) {
 
 // ---- tests, invariants ------------------------------------------------------------------------
 
+// An example that calls what gives nothing, or no bool, is a statement that must not fail; any other is an expectation.
+static bool is_call_only(const Check *check, const Expr *example) {
+  if (example->kind != EXPR_CALL || example->call.callee->kind != EXPR_NAME) return false;
+  uint32_t value = space_find(check, SPACE_VALUE, example->call.callee->name.sym);
+  const Fn *fn = value == MAP_NOTHING || check->values.items[value].kind != VALUE_FUNCTION ? NULL : check->values.items[value].fn;
+  return fn && (fn->h.kind == FUNCTION_INPUT || fn->h.kind == FUNCTION_ACTION) && fn->h.result != ID_BOOL;
+}
+
+static StmtBlock *examples_of(Check *check, const Doc *doc) {
+  StmtBlock *block = CHECK_NEW(check, StmtBlock);
+  Stmt *stmts = CHECK_ARRAY(check, Stmt, doc->examples.count);
+  Stmt **items = CHECK_ARRAY(check, Stmt *, doc->examples.count);
+  if (!block || !stmts || !items) return NULL;
+  for (uint32_t i = 0; i < doc->examples.count; i++) {
+    Expr *example = doc->examples.items[i];
+    stmts[i] = (Stmt){.kind = is_call_only(check, example) ? STMT_EXPR : STMT_EXPECT, .span = example->span, .value = example};
+    items[i] = &stmts[i];
+  }
+  *block = (StmtBlock){.stmts = {.items = items, .count = doc->examples.count}, .span = doc->span};
+  return block;
+}
+
 static void named_functions(Check *check) {
   for (uint32_t i = 0; i < check->tests.count + check->always.count; i++) {
     bool is_test = i < check->tests.count;
@@ -293,6 +315,12 @@ static void named_functions(Check *check) {
     if (!ref->fn) return;
     ref->fn->h.name = ref->name;
     ref->fn->used = ref->fn->result_known = true;
+    if (ref->of_doc) {
+      ref->name = ref->fn->h.name = sym_str(check, ref->decl->name.sym);
+      ref->fn->block = examples_of(check, ref->decl->doc);
+      if (!ref->fn->block) check->failed = true;
+      continue;
+    }
     ref->fn->block = ref->decl->function.block;
     ref->fn->value = ref->decl->function.value;
     if (!is_test) ref->fn->h.result = ID_BOOL;
