@@ -28,6 +28,8 @@ void *mem_alloc_zero(size_t count, size_t size) {
   return counted(may_allocate() ? calloc(count ? count : 1, size ? size : 1) : NULL);
 }
 
+void *mem_alloc_aligned(size_t alignment, size_t size) { return counted(may_allocate() ? aligned_alloc(alignment, size) : NULL); }
+
 void *mem_realloc(void *block, size_t size) {
   if (!block) return mem_alloc(size);
   bool may = may_allocate();

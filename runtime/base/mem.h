@@ -9,6 +9,7 @@
 
 void *mem_alloc(size_t size);                     // not cleared
 void *mem_alloc_zero(size_t count, size_t size);  // cleared; NULL when count * size overflows
+void *mem_alloc_aligned(size_t alignment, size_t size);  // a power of two; not cleared
 void *mem_realloc(void *block, size_t size);      // as realloc; the old block stays valid when NULL comes back
 void mem_free(void *block);                       // NULL is fine
 

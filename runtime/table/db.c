@@ -72,8 +72,7 @@ void db_free(Db *db) {
     for (uint32_t tree = 0; tree < db->shape->tree_count; tree++) db__retire_tree(db, &db->shape->trees[tree], db->txn.roots[tree]);
     free_list(db, db->dead);
   }
-  pool_trim(&db->pool, 0);
-  assert(db->pool.bytes_used == 0);
+  pool_free(&db->pool);
   if (db->shape) shape_release(db->shape);
   mem_free(db->txn.roots);
   mem_free(db->txn.root_epochs);

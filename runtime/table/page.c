@@ -6,6 +6,7 @@
 #include "runtime/table/page.h"
 
 #include <assert.h>
+#include <sys/mman.h>
 
 #include "runtime/base/mem.h"
 
@@ -28,9 +29,38 @@ unsigned page_class_for(uint32_t bytes) {
 
 static uint64_t block_bytes(const Page *page);
 
+// With many pages it is the address translation that costs: a page in a huge page misses half as often. What a chunk held
+// is used again but not given back before the Db goes.
+struct PoolChunk { PoolChunk *older; };
+enum { CHUNK_HEAD_BYTES = 64 };
+
+static Page *cut_block(PagePool *pool, uint32_t bytes) {
+  if (!pool->chunk || pool->chunk_at + bytes > POOL_CHUNK_BYTES) {
+    PoolChunk *chunk = mem_alloc_aligned(POOL_CHUNK_BYTES, POOL_CHUNK_BYTES);
+    if (!chunk) return NULL;
+    (void)madvise(chunk, POOL_CHUNK_BYTES, MADV_HUGEPAGE);  // a wish; without it all is as before
+    chunk->older = pool->chunk;
+    pool->chunk = chunk;
+    pool->chunk_at = CHUNK_HEAD_BYTES;
+  }
+  Page *page = (Page *)(void *)((uint8_t *)pool->chunk + pool->chunk_at);
+  pool->chunk_at += bytes;
+  return page;
+}
+
+static Page *new_block(PagePool *pool, unsigned class) {
+  uint32_t bytes = page_class_bytes(class);
+  bool many = pool->bytes_used + pool->bytes_free >= POOL_CHUNKS_FROM && bytes <= POOL_CHUNK_BYTES / 16;
+  Page *page = many ? cut_block(pool, bytes) : NULL;
+  bool in_chunk = page != NULL;
+  if (!page) page = mem_alloc(bytes);
+  if (page) page->in_chunk = in_chunk;
+  return page;
+}
+
 Err pool_reserve(PagePool *pool, unsigned class, uint32_t count) {
   while (pool->count[class] < count) {
-    Page *page = mem_alloc(page_class_bytes(class));
+    Page *page = new_block(pool, class);
     if (!page) return ERR_MEMORY;
     page->class = (uint8_t)class;
     page->size = page_class_bytes(class);
@@ -87,11 +117,26 @@ void pool_give(PagePool *pool, Page *page) {
 
 void pool_trim(PagePool *pool, uint64_t bytes_max) {
   for (unsigned class = PAGE_CLASSES; class-- > 0;)
-    while (pool->bytes_free > bytes_max && pool->free[class]) {
+    while (pool->bytes_free > bytes_max && pool->free[class] && !pool->free[class]->in_chunk) {
       Page *page = pop(pool, class);
       pool->bytes_used -= block_bytes(page);
       mem_free(page);
     }
+}
+
+void pool_free(PagePool *pool) {
+  assert(pool->bytes_used == 0);
+  for (unsigned class = 0; class < PAGE_CLASSES; class++)
+    while (pool->free[class]) {
+      Page *page = pop(pool, class);
+      if (!page->in_chunk) mem_free(page);
+    }
+  while (pool->chunk) {
+    PoolChunk *older = pool->chunk->older;
+    mem_free(pool->chunk);
+    pool->chunk = older;
+  }
+  *pool = (PagePool){0};
 }
 
 // ---- layouts ----------------------------------------------------------------------------------

@@ -49,7 +49,8 @@ struct Page {
   uint16_t count, cap;         // rows; slots
   uint8_t level;               // 0 leaf, above it inner pages; PAGE_OVERFLOW
   uint8_t class;
-  uint8_t pad[2];
+  bool in_chunk;               // its block is a part of a chunk
+  uint8_t pad;
 };
 _Static_assert(sizeof(Page) == PAGE_HEADER_BYTES, "columns start at a fixed place");
 
@@ -79,13 +80,23 @@ typedef struct Layout {
 void layout_finish(Layout *layout, bool is_inner);
 
 // ---- blocks -----------------------------------------------------------------------------------
-typedef struct PagePool { Page *free[PAGE_CLASSES]; uint32_t count[PAGE_CLASSES]; uint64_t bytes_free, bytes_used; } PagePool;
+// A small Db takes each block from the heap; from POOL_CHUNKS_FROM bytes on they are cut from chunks in huge pages.
+enum { POOL_CHUNK_BYTES = 2 << 20, POOL_CHUNKS_FROM = 4 << 20 };
+typedef struct PoolChunk PoolChunk;
+typedef struct PagePool {
+  Page *free[PAGE_CLASSES];
+  uint32_t count[PAGE_CLASSES];
+  uint64_t bytes_free, bytes_used;
+  PoolChunk *chunk;                                            // the newest
+  uint32_t chunk_at;                                           // bytes of it that were given
+} PagePool;
 uint32_t page_class_bytes(unsigned class);
 unsigned page_class_for(uint32_t bytes);                       // the smallest that holds so many
 MUST_USE Err pool_reserve(PagePool *pool, unsigned class, uint32_t count);
 Page *pool_take(PagePool *pool, unsigned class);               // header not cleared; NULL only beyond what was reserved
 void pool_give(PagePool *pool, Page *page);
-void pool_trim(PagePool *pool, uint64_t bytes_max);
+void pool_trim(PagePool *pool, uint64_t bytes_max);            // blocks of chunks stay
+void pool_free(PagePool *pool);                                // all pages must have been given back
 Page *pool_take_large(PagePool *pool, uint64_t bytes);         // an overflow page of its own size; may fail
 
 // ---- cells ------------------------------------------------------------------------------------

@@ -200,25 +200,26 @@ static void replace_page(Edit *edit, unsigned level, Page *page) {
   db__page_retire(edit->db, old);
 }
 
-static Page *copy_page(Edit *edit, const Page *from) {
+// The same page over again; free slots and free heap are not copied, which is a third of a usual page.
+static Page *copy_page(Edit *edit, const Layout *layout, const Page *from) {
   Page *page = db__page_new(edit->db, page_class_for(from->size));
-  Page fresh = *page;
-  assert(fresh.size >= from->size);
-  memcpy((uint8_t *)page, from, from->size);
-  page->born = fresh.born;
-  page->died = fresh.died;
-  page->born_prev = fresh.born_prev;
-  page->born_next = fresh.born_next;
-  page->dead_next = NULL;
-  page->class = fresh.class;
+  assert(page->size >= from->size);
+  page->size = from->size;
+  page->heap_at = from->heap_at;
+  page->heap_dead = from->heap_dead;
   page->place = 0;
+  page->count = from->count;
+  page->cap = from->cap;
+  page->level = from->level;
+  for (unsigned c = 0; c < layout->column_count; c++) memcpy(page_column(layout, page, c), page_column(layout, from, c), (size_t)from->count * layout->columns[c].width);
+  if (from->heap_at < from->size) memcpy((uint8_t *)page + from->heap_at, (const uint8_t *)from + from->heap_at, from->size - from->heap_at);
   return page;
 }
 
 // The page at `level` (its parent owned already) becomes one that may be changed.
 static void own_page(Edit *edit, unsigned level) {
   Page *page = edit->path.pages[level];
-  if (page->born != edit->db->epoch) replace_page(edit, level, copy_page(edit, page));
+  if (page->born != edit->db->epoch) replace_page(edit, level, copy_page(edit, edit_layout(edit, level), page));
 }
 
 static void own_inner(Edit *edit) {
