@@ -1,0 +1,139 @@
+// The threads of a store at work together: the owner applies and commits, the store's own thread syncs and sets space
+// aside, and others read snapshots meanwhile. A program without a test library, since Criterion cannot start under the
+// thread sanitizer; what it checks itself holds in every build.
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/unit/store/world.h"
+
+enum { COMMITS = 400, READERS = 2 };
+
+static void must(bool holds, const char *what) {
+  if (holds) return;
+  printf("not ok 1 - %s\n", what);
+  exit(1);
+}
+
+// One snapshot is handed to the readers at a time; the owner releases it when the last of them has said so.
+typedef struct Board { pthread_mutex_t lock; pthread_cond_t changed; Snapshot *shown; int64_t rows; unsigned round, reading; bool over; } Board;
+
+static atomic_uint_fast64_t last_synced;
+
+static void note_synced(void *context, uint64_t number, Err err) {
+  (void)context;
+  must(err == ERR_NONE, "a commit was not synced");
+  must(number > atomic_load(&last_synced), "numbers go up");
+  atomic_store(&last_synced, number);
+}
+
+static void read_all(const Snapshot *snapshot, int64_t rows) {
+  const Reader *reader = snapshot_reader(snapshot);
+  Arena arena;
+  Cursor *cursor = NULL;
+  Range all = {.table = 1, .index = 0};  // by text: texts lie in the pages' heaps
+  int64_t count = 0;
+  arena_init(&arena, 0);
+  must(cursor_open(reader, &all, &arena, &cursor) == ERR_NONE, "a cursor opens");
+  while (cursor_next(cursor)) {
+    Value text;
+    must(cursor_column(cursor, 1, &arena, &text) == ERR_NONE && str_starts(text.text, STR("input ")), "a row is whole");
+    count++;
+  }
+  must(count == rows, "a snapshot holds the rows of its commit");
+  arena_free(&arena);
+}
+
+static void *reader_thread(void *context) {
+  Board *board = context;
+  unsigned seen = 0;
+  pthread_mutex_lock(&board->lock);
+  for (;;) {
+    while (board->round == seen && !board->over) pthread_cond_wait(&board->changed, &board->lock);
+    if (board->over) break;
+    seen = board->round;
+    Snapshot *snapshot = board->shown;
+    int64_t rows = board->rows;
+    pthread_mutex_unlock(&board->lock);
+    read_all(snapshot, rows);
+    pthread_mutex_lock(&board->lock);
+    board->reading--;
+    pthread_cond_broadcast(&board->changed);
+  }
+  pthread_mutex_unlock(&board->lock);
+  return NULL;
+}
+
+// Only the owner takes and releases.
+static void show(Board *board, Db *db, int64_t rows) {
+  pthread_mutex_lock(&board->lock);
+  if (board->reading == 0) {
+    if (board->shown) snapshot_release(board->shown);
+    board->shown = db_snapshot_take(db);
+    must(board->shown != NULL, "a snapshot is taken");
+    board->rows = rows;
+    board->reading = READERS;
+    board->round++;
+    pthread_cond_broadcast(&board->changed);
+  }
+  pthread_mutex_unlock(&board->lock);
+}
+
+static void stop(Board *board) {
+  pthread_mutex_lock(&board->lock);
+  while (board->reading) pthread_cond_wait(&board->changed, &board->lock);
+  board->over = true;
+  pthread_cond_broadcast(&board->changed);
+  pthread_mutex_unlock(&board->lock);
+}
+
+static void insert(Txn *txn, int64_t id) {
+  char text[64];
+  int len = snprintf(text, sizeof text, "input %lld, a text that does not fit in place", (long long)id);
+  Value row[2] = {{.i = id}, {.text = {text, (size_t)len}}};
+  must(txn_insert(txn, 1, row) == ERR_NONE, "a row goes in");
+}
+
+static int64_t write_all(Store *store, Board *board) {
+  ErrText text;
+  int64_t id = 0, sealed = 0;
+  for (int commits = 0; commits < COMMITS;) {
+    uint64_t number;
+    insert(db_txn(store_db(store)), ++id);
+    Err err = store_commit(store, NULL, 0, &number, &text);
+    must(err == ERR_NONE || err == ERR_AGAIN, "a commit is taken or waits");
+    must(store_durable_number(store) <= store_info(store)->number, "nothing is durable before it was committed");
+    if (err != ERR_NONE) continue;  // it goes with the next one
+    commits++;
+    sealed = id;
+    show(board, store_db(store), sealed);
+  }
+  store_wait(store);
+  must(store_durable_number(store) == store_info(store)->number, "the last commit is durable");
+  return sealed;
+}
+
+int main(void) {
+  Sim *sim = sim_new();
+  Board board = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+  StoreOptions options = {.files = sim_files(sim), .dir = WORLD_DIR, .segment_bytes = 96 << 10, .synced = note_synced};
+  pthread_t readers[READERS];
+  Store *store;
+  ErrText text;
+  printf("1..1\n");
+  must(store_open(&options, &store, &text) == ERR_NONE && world_set_schema(store, 1, &text) == ERR_NONE, "a store opens");
+  for (int i = 0; i < READERS; i++) must(pthread_create(&readers[i], NULL, reader_thread, &board) == 0, "a thread starts");
+  int64_t sealed = write_all(store, &board);
+  stop(&board);
+  for (int i = 0; i < READERS; i++) pthread_join(readers[i], NULL);
+  if (board.shown) snapshot_release(board.shown);
+  txn_undo(db_txn(store_db(store)), (TxnMark){0});
+  must(store_close(store, &text) == ERR_NONE, "the store closes");
+  must(store_open(&options, &store, &text) == ERR_NONE, "the store opens again");
+  must(reader_row_count(txn_reader(db_txn(store_db(store))), 1) == (uint64_t)sealed, "every row is there again");
+  must(store_close(store, &text) == ERR_NONE, "the store closes again");
+  sim_free(sim);
+  printf("ok 1 - %d commits beside %d readers\n", COMMITS, READERS);
+  return 0;
+}
