@@ -42,7 +42,7 @@ static HostOptions make_options(const Args *args, const char *data) {
 // ---- opening ----------------------------------------------------------------------------------------
 static ExitCode say_err(Err err, const ErrText *text) {
   cli_say("%s", text->text);
-  return err == ERR_FORMAT || err == ERR_VERSION || err == ERR_REFUSED ? CLI_PROGRAM : CLI_ENVIRONMENT;
+  return err == ERR_FORMAT || err == ERR_REFUSED ? CLI_PROGRAM : CLI_ENVIRONMENT;
 }
 
 static void block_signals(sigset_t *out_set) {

@@ -370,11 +370,21 @@ static void drain(App *app) {
   }
 }
 
+// The data lies under the app's name: another name would be another app's module, and after a restart an empty one.
+static Err check_name(const App *app, const AppModule *module, ErrText *out_text) {
+  Str old = app_module(app)->name, new = module->module->name;
+  if (str_equal(old, new)) return ERR_NONE;
+  return err_say(ERR_REFUSED, out_text, "this is the app `" STR_FMT "`, and here runs `" STR_FMT "`: its data would stay behind. Keep the name, or stop, rename the folder of the data, and start again",
+                 STR_ARG(new), STR_ARG(old));
+}
+
 Err app_swap(App *app, Str module_bytes, ErrText *out_text) {
   AppModule *module;
   TRY(app_module_new(module_bytes, &module, out_text));
-  drain(app);
-  Err err = app->stopped ? err_say(ERR_CLOSED, out_text, "the app's data cannot be saved; restart the host") : fit_module(app, module, out_text);
+  Err err = check_name(app, module, out_text);
+  if (err == ERR_NONE) drain(app);
+  if (err == ERR_NONE && app->stopped) err = err_say(ERR_CLOSED, out_text, "the app's data cannot be saved; restart the host");
+  if (err == ERR_NONE) err = fit_module(app, module, out_text);
   app_module_drop(module);
   if (err == ERR_NONE) publish(app);
   return err;

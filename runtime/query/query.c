@@ -51,7 +51,7 @@ void query_context_init(QueryContext *context, const Reader *reader, Txn *txn) {
 void query_context_free(QueryContext *context) { buf_free(&context->scratch); }
 
 HostResult value__settle(Exec *exec, TypeId type, Value *value) {
-  if (!exec__context(exec)->txn) return HOST_OK;
+  if (!reader_moves(exec__context(exec)->reader)) return HOST_OK;
   if (!vm_charge(exec, 1) || !value_copy(exec__types(exec), type, *value, &exec->arena, value)) {
     return vm_fault(exec, FAULT_BUDGET, "no memory for a value");
   }

@@ -1,6 +1,6 @@
 // The plain page at /. It is written out on the server: a list of views with their values and of inputs with a form each, so
 // that it can be read without scripts; one short script keeps the values fresh and sends the forms. A browser allows
-// six connections to one origin, so only the first PAGE_LIVE_VIEWS_MAX views are live; the page says which.
+// six connections to one origin, so only the first PAGE_LIVE_VIEWS_MAX views are live; the page marks them and says why.
 #include "runtime/serve/describe.h"
 
 enum { PAGE_LIVE_VIEWS_MAX = 4 };
@@ -28,22 +28,38 @@ static const char STYLE[] =
     "label{display:inline-block;margin:.2rem .8rem .2rem 0}input{font:inherit;padding:.2rem .4rem;width:12rem}"
     "button{font:inherit;padding:.2rem .8rem}.bad{color:#b00020}.live::after{content:\" \\2022  live\";color:#2a7d46;font-size:.8rem}"
     "</style></head><body>\n";
+// Values are laid out as the text they came as, since JSON.parse would lose digits of decimals and large ints.
 static const char SCRIPT[] =
     "<script>\n"
+    "function layOut(json) {\n"
+    "  let out = '', depth = 0, inText = false\n"
+    "  const line = () => '\\n' + ' '.repeat(depth)\n"
+    "  for (let i = 0; i < json.length; i++) {\n"
+    "    const c = json[i]\n"
+    "    if (inText) { out += c; if (c === '\\\\') out += json[++i]; else if (c === '\"') inText = false }\n"
+    "    else if (c === '\"') { inText = true; out += c }\n"
+    "    else if (c === '{' || c === '[') {\n"
+    "      if (json[i + 1] === '}' || json[i + 1] === ']') out += c + json[++i]\n"
+    "      else { depth++; out += c + line() }\n"
+    "    } else if (c === '}' || c === ']') { depth--; out += line() + c }\n"
+    "    else out += c === ',' ? ',' + line() : c === ':' ? ': ' : c\n"
+    "  }\n"
+    "  return out\n"
+    "}\n"
+    "function isJson(text) { try { JSON.parse(text); return true } catch { return false } }\n"
     "for (const p of document.querySelectorAll('pre[data-view]')) {\n"
-    "  const url = 'views/' + p.dataset.view, show = t => { p.textContent = JSON.stringify(JSON.parse(t), null, 1) }\n"
+    "  const url = 'views/' + p.dataset.view, show = t => { p.textContent = layOut(t) }\n"
     "  if (p.dataset.live) new EventSource(url).onmessage = e => show(e.data)\n"
     "  else fetch(url).then(r => r.text()).then(show)\n"
     "}\n"
     "for (const f of document.forms) f.onsubmit = async e => {\n"
     "  e.preventDefault()\n"
-    "  const body = {}, said = f.querySelector('output')\n"
+    "  const members = [], said = f.querySelector('output')\n"
     "  for (const i of f.querySelectorAll('input')) if (i.value !== '') {\n"
-    "    let v = i.value\n"
-    "    if (i.dataset.kind === 'json') { try { v = JSON.parse(v) } catch { } }\n"
-    "    body[i.name] = v\n"
+    "    const raw = i.dataset.kind === 'json' && isJson(i.value)\n"
+    "    members.push(JSON.stringify(i.name) + ':' + (raw ? i.value : JSON.stringify(i.value)))\n"
     "  }\n"
-    "  const r = await fetch('inputs/' + f.dataset.input, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })\n"
+    "  const r = await fetch('inputs/' + f.dataset.input, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{' + members.join(',') + '}' })\n"
     "  const t = await r.text(), problem = r.ok ? null : JSON.parse(t)\n"
     "  said.className = r.ok ? '' : 'bad'\n"
     "  said.textContent = r.ok ? (t || 'done') : (problem.errors ? problem.errors.map(x => x.field + ' ' + x.detail).join('; ') : problem.detail)\n"
@@ -145,6 +161,7 @@ void describe_page(const Module *module, Buf *out) {
   for (uint16_t i = 0; i < module->entry_count; i++) {
     if (module->entries[i].kind == ENTRY_INPUT) add_input(module, &module->entries[i], out);
   }
+  buf_add_format(out, "<p>At most %d views are live here, since a browser opens few streams to one place; reload for the others.</p>\n", PAGE_LIVE_VIEWS_MAX);
   buf_add_text(out, "<p>The whole description: <a href=\"app\">app</a></p>\n");
   buf_add_text(out, SCRIPT);
   buf_add_text(out, "</body></html>\n");

@@ -9,6 +9,8 @@
 #include "runtime/table/tree.h"
 
 // ---- rows -------------------------------------------------------------------------------------
+bool reader_moves(const Reader *reader) { return reader->version != NULL; }
+
 uint64_t reader_row_count(const Reader *reader, uint16_t table) { return reader->roots[reader_table(reader, table)->tree].rows; }
 
 static const TreeShape *table_tree(const Reader *reader, uint16_t table) { return &reader->shape->trees[reader_table(reader, table)->tree]; }

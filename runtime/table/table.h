@@ -69,6 +69,7 @@ const Reader *snapshot_reader(const Snapshot *snapshot);
 
 // ---- reading ----------------------------------------------------------------------------------
 const Schema *reader_schema(const Reader *reader);
+bool reader_moves(const Reader *reader);  // reads a Txn: values read in place last until its next change, keys until the cursor's next row
 uint64_t reader_row_count(const Reader *reader, uint16_t table);
 // A row in place: valid until the next change through the Txn, or the release of the snapshot.
 typedef struct Row { const void *page; const Reader *reader; uint32_t slot; uint16_t table; } Row;
