@@ -70,7 +70,7 @@ static Err change_key(const Txn *txn, const Change *change, Arena *arena, Cell *
   const TableDef *def = &shape->schema->tables[change->table];
   Value *parts = ARENA_ARRAY(arena, Value, def->key_count);
   if (!parts) return ERR_MEMORY;
-  Str bytes = {txn->keys.ptr + change->at, change->len};
+  Str bytes = change->len ? (Str){txn->keys.ptr + change->at, change->len} : (Str){0};
   if (change->len == 0) {
     out_cells[0] = (Cell){.i = change->number};
     TRY(value_from_cells(shape, &table->columns[def->key[0]], out_cells, arena, &parts[0]));
