@@ -79,7 +79,7 @@ static Err list_dir(Store *store, Listing *listing) {
   for (;;) {
     *listing = (Listing){.store = store};
     TRY(store->options.files->dir_list(store->options.files, store->dir, look_at, listing));
-    if (!listing->temporary[0]) return ERR_NONE;
+    if (!listing->temporary[0] || store->options.read_only) return ERR_NONE;
     TRY(store->options.files->remove(store->options.files, store->dir, listing->temporary));
   }
 }
@@ -129,16 +129,20 @@ static Err make_store(Store *store, const Listing *listing, ErrText *out_text) {
 Err store__open_files(Store *store, ErrText *out_text) {
   FileSystem *fs = store->options.files;
   Listing listing;
-  Err err = fs->dir_open(fs, NULL, store->dir_name, true, &store->dir);
+  bool read_only = store->options.read_only;
+  Err err = fs->dir_open(fs, NULL, store->dir_name, !read_only, &store->dir);
   if (err == ERR_NONE) err = list_dir(store, &listing);
   if (err != ERR_NONE) return err_say(err, out_text, "data directory \"%s\" cannot be used: %s", store->dir_name, err_words(err));
   store->log.fs = fs;
   store->log.dir = store->dir;
   store->log.dir_name = store->dir_name;
   store->log.segment_bytes = store->options.segment_bytes;
+  store->log.read_only = read_only;
   if (!listing.has_pages && !listing.has_log && listing.has_modules)
     return err_say(ERR_DAMAGED, out_text, "%s: its page file and its log are missing, but there are modules", store->dir_name);
   if (listing.has_pages) return read_pages(store, out_text);
+  if (read_only && !listing.has_log) return err_say(ERR_NOT_FOUND, out_text, "%s: there is no store", store->dir_name);
+  if (read_only) return err_say(ERR_DAMAGED, out_text, "%s/%s: the file is missing, but there is a log", store->dir_name, STORE_PAGES_NAME);
   return make_store(store, &listing, out_text);
 }
 
@@ -158,7 +162,7 @@ static void module_name(const uint8_t hash[STORE_HASH_BYTES], char out_name[STOR
 static Err modules_dir(Store *store) {
   if (store->modules) return ERR_NONE;
   FileSystem *fs = store->options.files;
-  return fs->dir_open(fs, store->dir, "modules", true, &store->modules);
+  return fs->dir_open(fs, store->dir, "modules", !store->options.read_only, &store->modules);
 }
 
 static Err say_module(const Store *store, Err err, const char *name, ErrText *out_text) {
@@ -169,6 +173,7 @@ Err store_save_module(Store *store, const uint8_t hash[STORE_HASH_BYTES], Str by
   char name[STORE_HASH_BYTES * 2 + 8];
   if (!store->options.files) return ERR_NONE;
   module_name(hash, name);
+  if (store->options.read_only) return say_module(store, ERR_REFUSED, name, out_text);
   if (bytes.len > STORE_MODULE_BYTES_MAX) return say_module(store, ERR_LIMIT, name, out_text);
   Err err = modules_dir(store);
   if (err == ERR_NONE) err = file_replace(store->options.files, store->modules, name, bytes);

@@ -34,6 +34,7 @@ typedef struct Log {
   const char *dir_name;             // for messages
   LogId id;
   uint64_t segment_bytes;
+  bool read_only;                   // a cut last record is reported but stays
   File *file;
   char name[32];                    // of the segment
   ChecksumKey key;

@@ -69,7 +69,7 @@ static Err open_segment(Log *log, uint32_t at, SegmentHeader *header, ErrText *o
   File *file;
   uint64_t size;
   log__name(log->segments[at], name);
-  Err err = log->fs->open(log->fs, log->dir, name, FILE_WRITE, &file);
+  Err err = log->fs->open(log->fs, log->dir, name, log->read_only ? FILE_READ : FILE_WRITE, &file);
   if (err != ERR_NONE) return say_file(log, err, name, out_text);
   err = log->fs->size(log->fs, file, &size);
   if (err == ERR_NONE) err = file_read_all(log->fs, file, 0, block, sizeof block);
@@ -154,10 +154,10 @@ static Err wipe_rest(Log *log, bool *out_found) {
     err = file_read_all(log->fs, log->file, at, block, want);
     if (err != ERR_NONE || memcmp(block, ZEROS, want) == 0) continue;
     *out_found = true;
-    err = file_write_all(log->fs, log->file, at, ZEROS, want);
+    if (!log->read_only) err = file_write_all(log->fs, log->file, at, ZEROS, want);
   }
   mem_free(block);
-  return err == ERR_NONE && *out_found ? log->fs->sync(log->fs, log->file) : err;
+  return err == ERR_NONE && *out_found && !log->read_only ? log->fs->sync(log->fs, log->file) : err;
 }
 
 // Nothing good at log->offset.

@@ -58,7 +58,7 @@ Err store_open(const StoreOptions *options, Store **out_store, ErrText *out_text
 
 static Err write_end(Store *store, ErrText *out_text) {
   TRY(store_error(store, out_text));
-  if (!store->options.files || store->log.ended || store->log.number == 0) return ERR_NONE;
+  if (!store->options.files || store->options.read_only || store->log.ended || store->log.number == 0) return ERR_NONE;
   log_begin(&store->record);
   TRY(store__reserve(store, LOG_RECORD_HEADER_BYTES, out_text));
   log_finish(&store->log, &store->record, LOG_END, store->log.number + 1);
@@ -87,6 +87,7 @@ const Schema *store_schema(const Store *store) { return store->db ? db_schema(st
 static Err may_write(Store *store, ErrText *out_text) {
   Err err = store_error(store, out_text);
   if (err != ERR_NONE) return ERR_CLOSED;
+  if (store->options.read_only) return err_say(ERR_REFUSED, out_text, "%s: opened to be read only", store->options.dir);
   if (store_busy(store)) return err_say(ERR_AGAIN, out_text, "the last commit is not on disk yet");
   return ERR_NONE;
 }

@@ -37,6 +37,7 @@ typedef struct StoreOptions {
   uint64_t bytes_max;      // of the Db; 0: none
   uint64_t segment_bytes;  // 0: STORE_SEGMENT_BYTES
   bool sync_inline;        // write and sync inside store_commit; no thread is started (always so in memory)
+  bool read_only;          // to look at it: nothing on disk is made, wiped or removed, a missing store is ERR_NOT_FOUND, commits are ERR_REFUSED
   StoreSynced synced;      // may be NULL
   void *context;
 } StoreOptions;

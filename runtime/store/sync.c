@@ -68,7 +68,7 @@ Err store__start_thread(Store *store) {
     return ERR_MEMORY;
   }
   store->has_lock = true;
-  if (store->options.sync_inline || !store->options.files) return ERR_NONE;
+  if (store->options.sync_inline || store->options.read_only || !store->options.files) return ERR_NONE;
   pthread_attr_t small;
   if (pthread_attr_init(&small) != 0) return ERR_MEMORY;
   pthread_attr_setstacksize(&small, 256 << 10);

@@ -244,6 +244,50 @@ Test(store, a_full_disk_refuses_and_goes_on_when_there_is_space) {
   sim_free(sim);
 }
 
+// Looking changes no byte of any file, also where an ordinary opening would wipe a cut record and remove temporary files.
+Test(store, a_store_can_be_looked_at_without_changing_it) {
+  Sim *sim = sim_new();
+  ErrText text;
+  StoreOptions look = {.files = sim_files(sim), .dir = WORLD_DIR, .read_only = true};
+  Store *store;
+  cr_assert(store_open(&look, &store, &text) == ERR_NOT_FOUND && !sim_path(sim, 0));
+  store = open_ok(sim_files(sim), 4096, true);
+  cr_assert(world_set_schema(store, 1, &text) == ERR_NONE);
+  for (int64_t id = 1; id <= 20; id++) cr_assert(world_commit(store, id, 1, &text) == ERR_NONE);
+  store_abandon(store);
+  char newest[300] = "";  // segment: the one with the greatest name
+  unsigned files = 0;
+  for (; sim_path(sim, files); files++)
+    if (strstr(sim_path(sim, files), "log-") && strcmp(sim_path(sim, files), newest) > 0) strcpy(newest, sim_path(sim, files));
+  uint64_t size;
+  uint8_t *last = sim_bytes(sim, newest, &size);
+  uint64_t end = 512;
+  while (end < size && memcmp(last + end, "AUPR", 4) == 0) end += 512;
+  memset(last + end, 0x5a, 100);  // what a cut record leaves
+  Sim *before = sim_copy(sim);
+  for (unsigned again = 0; again < 2; again++) {
+    uint8_t hash[32] = {9};
+    cr_assert(store_open(&look, &store, &text) == ERR_NONE, "%s", text.text);
+    cr_assert_eq(world_count(store), 20);
+    cr_assert_eq(store_info(store)->dropped_at, end);
+    cr_assert(world_commit(store, 21, 1, &text) == ERR_REFUSED);
+    cr_assert(world_set_schema(store, 2, &text) == ERR_REFUSED);
+    cr_assert(store_save_module(store, hash, STR("m"), &text) == ERR_REFUSED);
+    close_ok(store);
+  }
+  unsigned same = 0;
+  for (; sim_path(sim, same); same++) {
+    char path[300];
+    uint64_t old_size, now_size;
+    strcpy(path, sim_path(sim, same));
+    const uint8_t *old = sim_bytes(before, path, &old_size), *now = sim_bytes(sim, path, &now_size);
+    cr_assert(old && old_size == now_size && memcmp(old, now, now_size) == 0, "%s changed", path);
+  }
+  cr_assert_eq(same, files);
+  sim_free(before);
+  sim_free(sim);
+}
+
 Test(store, modules_are_kept_by_their_hash) {
   Sim *sim = sim_new();
   ErrText text;
