@@ -39,17 +39,19 @@ static void say_twice(Check *check, Name name, Span first, const char *what) {
   if (!span_is_none(first)) diag_label(check->diags, diag, first, "it was declared here");
 }
 
-static bool refuse_mods(Check *check, const Field *field, const char *where) {
+// What only a field of a table can be; `limits`: `min` and `max` may stand here.
+static void refuse_mods(Check *check, const Field *field, const char *where, bool limits) {
   for (uint32_t i = 0; i < field->mods.count; i++) {
     const Mod *mod = &field->mods.items[i];
     if (mod->kind == MOD_WAS) diag_add(check->diags, DIAG_E900, mod->span, "not supported yet: `was` on a field of %s", where);
-    else if (mod->kind == MOD_MIN || mod->kind == MOD_MAX) continue;
+    else if (mod->kind == MOD_MIN || mod->kind == MOD_MAX) {
+      if (!limits) diag_add(check->diags, DIAG_E900, mod->span, "not supported yet: `%s` on a field of %s", mod->kind == MOD_MIN ? "min" : "max", where);
+    }
     else {
       Diag *diag = diag_add(check->diags, DIAG_E311, mod->span, "only a field of a table can be this");
       diag_help(check->diags, diag, "remove it");
     }
   }
-  return true;
 }
 
 // Fields of a record: definitions and names, in order.
@@ -64,7 +66,7 @@ static void resolve_fields(Check *check, const FieldList *fields, Owner owner, u
     TypeId type = resolve_field(check, field);
     defs[i] = (FieldDef){.name = sym_str(check, field->name.sym), .type = type, .has_default = field->initial != NULL};
     syms[i] = field->name.sym;
-    refuse_mods(check, field, "a record");
+    refuse_mods(check, field, owner == OWNER_RECORD ? "a record" : "a case", owner == OWNER_RECORD);
     if (!member_add(check, owner, number, field->name.sym, i)) {
       uint32_t first = member_find(check, owner, number, field->name.sym);
       say_twice(check, field->name, fields->items[first].name.span, "field");
@@ -233,7 +235,7 @@ static TypeId resolve_shape(Check *check, const TypeExpr *written) {
     const Field *field = &written->fields.items[i];
     defs[i] = (FieldDef){.name = sym_str(check, field->name.sym), .type = resolve_field(check, field)};
     syms[i] = field->name.sym;
-    refuse_mods(check, field, "a record");
+    refuse_mods(check, field, "an unnamed record", false);
     if (field->initial) diag_add(check->diags, DIAG_E900, field->initial->span, "not supported yet: a default in an unnamed record");
     sound &= defs[i].type != ID_POISON;
   }

@@ -250,6 +250,27 @@ static void column_signatures(Check *check, TableInfo *table) {
   }
 }
 
+// Limits of records' fields; those of columns and parameters stand with them.
+static void record_limits(Check *check) {
+  uint32_t most = 0, count = 0;
+  for (uint32_t i = 0; i < check->named.count; i++)
+    if (check->named.items[i].kind == NAMED_RECORD) most += check->named.items[i].decl->record.fields.count;
+  RecordLimit *limits = CHECK_ARRAY(check, RecordLimit, most);
+  for (uint32_t i = 0; limits && i < check->named.count; i++) {
+    const NamedType *named = &check->named.items[i];
+    if (named->kind != NAMED_RECORD || named->type == ID_POISON) continue;
+    uint32_t number = types_of(&check->types, named->type);
+    const RecordDef *def = &check->types.records[number];
+    for (uint32_t f = 0; f < def->field_count; f++) {
+      Limits one = limits_of(check, &named->decl->record.fields.items[f], def->fields[f].type);
+      if (one.min == NO_CONSTANT && one.max == NO_CONSTANT) continue;
+      limits[count++] = (RecordLimit){.record = (uint16_t)number, .field = (uint16_t)f, .limits = one};
+    }
+  }
+  check->program->module.record_limits = limits;
+  check->program->module.record_limit_count = count;
+}
+
 static Fn *table_fn(Check *check, TableInfo *table, FunctionKind kind, const char *what) {
   Fn *fn = fn_new(check, kind, table->decl, (Name){.span = table->decl->name.span});
   if (!fn) return NULL;
@@ -341,6 +362,7 @@ void signatures_all(Check *check) {
   uint32_t timer_count = check->timers.count;
   for (uint32_t i = 0; i < timer_count; i++) timer_signature(check, &check->timers.items[i]);
   for (uint32_t i = 0; i < check->tables.count && !check->failed; i++) column_signatures(check, check->tables.items[i]);
+  record_limits(check);
   for (uint32_t i = 1; i < check->tables.count && !check->failed; i++) {
     expire_timers(check, check->tables.items[i]);
     rules_signature(check, check->tables.items[i]);

@@ -38,6 +38,43 @@ static int compare_limit(const Module *module, TypeId type, const Constant *limi
   return value_compare(&module->schema.types, type, value, limit->value);
 }
 
+static bool within_limits(const Module *module, TypeId type, Limits limits, Value value, Str path, ValueProblems *problems) {
+  const Constant *min = limits.min == NO_CONSTANT ? NULL : &module->constants[limits.min];
+  const Constant *max = limits.max == NO_CONSTANT ? NULL : &module->constants[limits.max];
+  bool below = min && compare_limit(module, type, min, value) < 0;
+  bool above = !below && max && compare_limit(module, type, max, value) > 0;
+  if (below || above) add_limit_problem(module, type, below ? min : max, below, path, problems);
+  return !below && !above;
+}
+
+static Limits field_limits(const Module *module, uint16_t record, uint16_t field) {
+  for (uint32_t i = 0; i < module->record_limit_count; i++) {
+    const RecordLimit *one = &module->record_limits[i];
+    if (one->record == record && one->field == field) return one->limits;
+  }
+  return (Limits){NO_CONSTANT, NO_CONSTANT};
+}
+
+static bool fields_within(const Module *module, uint16_t number, const Value *fields, Str path, ValueProblems *problems) {
+  const RecordDef *record = &module->schema.types.records[number];
+  bool within = true;
+  for (uint16_t i = 0; i < record->field_count; i++) {
+    Str inside = arena_format(problems->arena, STR_FMT "%s" STR_FMT, STR_ARG(path), path.len ? "." : "", STR_ARG(record->fields[i].name));
+    within &= limits_check(module, record->fields[i].type, field_limits(module, number, i), record_field(fields, i), inside, problems);
+  }
+  return within;
+}
+
+static bool items_within(const Module *module, TypeId item, const List *list, Str path, ValueProblems *problems) {
+  bool within = true;
+  for (uint32_t i = 0; i < list_count(list); i++) {
+    Str inside = arena_format(problems->arena, STR_FMT "[%u]", STR_ARG(path), i);
+    within &= limits_check(module, item, (Limits){NO_CONSTANT, NO_CONSTANT}, list->items[i], inside, problems);
+  }
+  return within;
+}
+
+// Types nest at most TYPE_DEPTH_MAX deep, and so does this. Where no record has limits the parts need not be looked at.
 bool limits_check(const Module *module, TypeId type, Limits limits, Value value, Str path, ValueProblems *problems) {
   const TypeTable *types = &module->schema.types;
   if (type_kind(types, type) == TYPE_OPTIONAL) {
@@ -45,12 +82,12 @@ bool limits_check(const Module *module, TypeId type, Limits limits, Value value,
     value = value_open(types, type, value);
     type = types->types[type].of;
   }
-  const Constant *min = limits.min == NO_CONSTANT ? NULL : &module->constants[limits.min];
-  const Constant *max = limits.max == NO_CONSTANT ? NULL : &module->constants[limits.max];
-  bool below = min && compare_limit(module, type, min, value) < 0;
-  bool above = !below && max && compare_limit(module, type, max, value) > 0;
-  if (below || above) add_limit_problem(module, type, below ? min : max, below, path, problems);
-  return !below && !above;
+  bool within = within_limits(module, type, limits, value, path, problems);
+  if (!module->record_limit_count || !within) return within;
+  TypeKind kind = type_kind(types, type);
+  if (kind == TYPE_RECORD) return fields_within(module, types->types[type].of, value.record, path, problems);
+  if (kind == TYPE_LIST || kind == TYPE_SET) return items_within(module, types->types[type].of, value.list, path, problems);
+  return true;
 }
 
 // ---- parameters -----------------------------------------------------------------------------------

@@ -18,5 +18,5 @@ typedef struct ArgPair { Str name, value; } ArgPair;
 
 MUST_USE Err args_read_json(const Module *module, const EntryDef *entry, Str body, ValueProblems *problems, Args *out_args);
 MUST_USE Err args_read_pairs(const Module *module, const EntryDef *entry, const ArgPair *pairs, uint32_t count, ValueProblems *problems, Args *out_args);
-// Adds a problem when the value is below or above the limits. `path` names it.
+// Adds a problem when the value, or a field of a record in it, is below or above its limits. `path` names it.
 bool limits_check(const Module *module, TypeId type, Limits limits, Value value, Str path, ValueProblems *problems);

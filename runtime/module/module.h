@@ -37,6 +37,9 @@ typedef struct Hints { uint16_t count; const Hint *items; Str doc; } Hints;  // 
 static const uint32_t NO_CONSTANT = 0xFFFFFFFF;
 typedef struct Limits { uint32_t min, max; } Limits;
 
+// Of a field of a record, checked wherever such a record is an argument (app/args.h).
+typedef struct RecordLimit { uint16_t record, field; Limits limits; } RecordLimit;
+
 typedef struct ParamDef {
   Str name;
   TypeId type;
@@ -113,6 +116,7 @@ typedef struct Module {
   uint16_t page_count;      const PageDef *pages;
   uint16_t test_count;      const NamedFunction *tests;
   uint16_t always_count;    const NamedFunction *always;
+  uint32_t record_limit_count;  const RecordLimit *record_limits;  // by record, then field
   uint16_t start_function;
   uint16_t file_count;      const Str *files;            // source names, for line tables
   Zone zone;                                             // the app's @zone; without a name: UTC

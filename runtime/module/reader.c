@@ -161,6 +161,17 @@ static const NamedFunction *get_named_functions(Input *in, uint16_t *out_count) 
   return items;
 }
 
+static const RecordLimit *get_record_limits(Input *in, uint32_t *out_count) {
+  *out_count = fit_count(in, get_u32(in), LIMIT(FIELD_COUNT_MAX), 12, "limits of fields");
+  RecordLimit *items = ARRAY(in, RecordLimit, *out_count);
+  for (uint32_t i = 0; i < *out_count && !in->err; i++) {
+    items[i].record = get_u16(in);
+    items[i].field = get_u16(in);
+    items[i].limits = get_limits(in);
+  }
+  return items;
+}
+
 // ---- names, schema, app, constants ------------------------------------------------------------
 
 static void read_names(Input *in) {
@@ -493,6 +504,7 @@ static void read_section(Input *in, LayoutSection section) {
     case SECTION_PAGES: read_pages(in); break;
     case SECTION_TESTS: m->tests = get_named_functions(in, &m->test_count); break;
     case SECTION_ALWAYS: m->always = get_named_functions(in, &m->always_count); break;
+    case SECTION_LIMITS: m->record_limits = get_record_limits(in, &m->record_limit_count); break;
     case SECTION_COUNT_: break;
   }
 }

@@ -119,6 +119,19 @@ static Err check_limits(const Verifier *v, const char *what, Str name, Limits li
   return check_limit(v, what, name, limits.max, type);
 }
 
+static Err check_record_limits(const Verifier *v) {
+  const Module *m = v->module;
+  for (uint32_t i = 0; i < m->record_limit_count; i++) {
+    const RecordLimit *one = &m->record_limits[i];
+    if (one->record >= v->types->record_count || one->field >= v->types->records[one->record].field_count) {
+      return bad(v, "limit of a field", m->name, "record %u has no field %u", one->record, one->field);
+    }
+    const FieldDef *field = &v->types->records[one->record].fields[one->field];
+    TRY(check_limits(v, "field", field->name, one->limits, field->type));
+  }
+  return ERR_NONE;
+}
+
 static Err check_no_limits(const Verifier *v, const char *what, Str name, Limits limits) {
   return limits.min == NO_CONSTANT && limits.max == NO_CONSTANT ? ERR_NONE : bad(v, what, name, "limits of items are not in use yet");
 }
@@ -349,6 +362,7 @@ Err verify__declarations(Verifier *v) {
   TRY(UNIQUE(v, "page", m->page_count, m->pages));
   TRY(check_named(v, "test", m->test_count, m->tests, FUNCTION_TEST, false));
   TRY(check_named(v, "always", m->always_count, m->always, FUNCTION_ALWAYS, true));
+  TRY(check_record_limits(v));
   if (m->start_function == NO_FUNCTION) return ERR_NONE;
   return check_function_use(v, "start of", m->name, m->start_function, (Wanted){FUNCTION_START, TYPE_NONE, TYPE_NONE, false});
 }

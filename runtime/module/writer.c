@@ -107,6 +107,15 @@ static void put_named_functions(Writer *w, uint16_t count, const NamedFunction *
   }
 }
 
+static void put_record_limits(Writer *w, uint32_t count, const RecordLimit *items) {
+  put_u32(w, count);
+  for (uint32_t i = 0; i < count; i++) {
+    put_u16(w, items[i].record);
+    put_u16(w, items[i].field);
+    put_limits(w, items[i].limits);
+  }
+}
+
 // ---- functions --------------------------------------------------------------------------------
 
 static void put_stage(Writer *w, const Stage *stage) {
@@ -333,6 +342,7 @@ static void put_section(Writer *w, LayoutSection section) {
     case SECTION_PAGES: put_pages(w); break;
     case SECTION_TESTS: put_named_functions(w, m->test_count, m->tests); break;
     case SECTION_ALWAYS: put_named_functions(w, m->always_count, m->always); break;
+    case SECTION_LIMITS: put_record_limits(w, m->record_limit_count, m->record_limits); break;
     case SECTION_COUNT_: break;
   }
 }
