@@ -129,6 +129,7 @@ for example in EXAMPLES:
 def _(place):
     for name in WHOLE:
         ends_with(place.aup("test", place.example(name + ".aup")), 0)
+    ends_with(place.aup("test", ROOT / "tests/ledger.aup"), 0)
 
 
 @case("a test that fails shows both sides")
