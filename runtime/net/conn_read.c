@@ -294,7 +294,7 @@ static void received(LoopOp *op, int32_t result) {
     drop_received(conn, result);
     return;
   }
-  if (op->bytes == conn->in + conn->in_len && conn->in) {
+  if (conn->in && op->bytes == conn->in + conn->in_len) {
     conn->in_len += (uint32_t)result;
     advance(conn, (In){conn->in, conn->in_len, true});
   } else {
