@@ -13,7 +13,6 @@ import signal
 import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -23,6 +22,7 @@ RESULTS = ROOT / "build" / "bench-results"
 NPM = ROOT / "build" / "bench-npm" / "node_modules"
 SERVER_CORE, LOAD_CORE = ("0", "1") if len(os.sched_getaffinity(0)) > 1 else (None, None)
 START_S, STOP_S, RUN_S = 10, 10, 600
+OTHERS_MAX = 0.05  # of the machine; more disturbs
 
 
 class Failed(Exception):
@@ -151,6 +151,7 @@ class Run:
         self.name, self.rounds, self.seconds, self.quick = name, rounds, seconds, quick
         self.samples = collections.defaultdict(lambda: collections.defaultdict(list))
         self.targets, self.failures = [], {}
+        self.others = []  # what others used of the machine before and after, from 0 to 1
 
     def orders(self, contestants):
         """The contestants once a round: turned by one each round, and every second round backward."""
@@ -210,6 +211,11 @@ class Run:
     def target(self, text, value, most=None, least=None, unit=""):
         self.targets.append({"text": text, "value": value, "most": most, "least": least, "unit": unit})
 
+    def look_around(self):
+        self.others.append(busy_part())
+        if self.others[-1] > OTHERS_MAX:
+            print(f"others use {self.others[-1] * 100:.0f}% of the machine: take the numbers as rough")
+
     def show_targets(self):
         if not self.targets:
             return
@@ -227,7 +233,7 @@ class Run:
         RESULTS.mkdir(parents=True, exist_ok=True)
         samples = [{"case": case, "who": who, "numbers": dict(numbers)} for (case, who), numbers in self.samples.items()]
         failures = [{"case": case, "who": who, "reason": reason} for (case, who), reason in self.failures.items()]
-        (RESULTS / f"{self.name}.json").write_text(json.dumps({"machine": machine(), "samples": samples, "failures": failures, "targets": self.targets}, indent=1))
+        (RESULTS / f"{self.name}.json").write_text(json.dumps({"machine": machine(), "others": self.others, "samples": samples, "failures": failures, "targets": self.targets}, indent=1))
 
 
 def number(value):
@@ -249,8 +255,15 @@ def machine():
     cpu = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
     return {"cpu": cpu[1] if cpu else "?", "cores": os.cpu_count(), "kernel": os.uname().release, "commit": commit,
-            "load": os.getloadavg()[0], "at": time.strftime("%Y-%m-%d %H:%M:%S")}
+            "at": time.strftime("%Y-%m-%d %H:%M:%S")}
 
 
-def warn(text):
-    print(text, file=sys.stderr)
+def busy_part(seconds=1.0):
+    """The part of all cores that others use while we do nothing (the load average would count our own last run too)."""
+    def ticks():
+        numbers = [int(word) for word in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        return sum(numbers), numbers[3] + numbers[4]
+    total, idle = ticks()
+    time.sleep(seconds)
+    total_after, idle_after = ticks()
+    return 1 - (idle_after - idle) / max(1, total_after - total)
