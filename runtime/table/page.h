@@ -27,6 +27,7 @@ enum {
   PAGE_TEXT_INLINE_MAX = 12,
   LAYOUT_COLUMNS_MAX = 4096,
   LAYOUT_KEY_MAX = 64,  // cells of a key or index entry
+  INNER_CELLS_MAX = LAYOUT_KEY_MAX + 2 + 4 * 32,  // key, child, rows, and what is kept (4 each of SCHEMA_KEPT_MAX)
 };
 #ifdef AUP_HOSTILE
 enum { PAGE_ROWS_MAX = 4, PAGE_BYTES_USUAL = 512, PAGE_TEXT_HEAP_MAX = 64 };
@@ -60,6 +61,7 @@ _Static_assert(sizeof(Cell) == 16, "a cell is as large as a value");
 
 // A row where it lies.
 typedef struct PageRow { const Page *page; unsigned slot; } PageRow;
+typedef struct PageSlice { const Page *page; unsigned from, to; } PageSlice;  // rows [from, to)
 
 // The first key_count columns are the key, in order of comparison.
 typedef struct LayoutColumn { uint8_t kind, width; bool descending; uint32_t before; } LayoutColumn;  // before: bytes a row of the arrays in front

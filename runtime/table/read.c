@@ -6,6 +6,7 @@
 
 #include "runtime/table/batch.h"
 #include "runtime/table/db.h"
+#include "runtime/table/kept.h"
 #include "runtime/table/tree.h"
 
 // ---- rows -------------------------------------------------------------------------------------
@@ -42,10 +43,10 @@ typedef struct Bounds {
   bool low_after, high_after;      // the end lies behind all rows that begin with these cells
 } Bounds;
 
-static uint16_t range_column(const Reader *reader, const Range *range, unsigned position) {
-  const TableDef *def = &reader->shape->schema->tables[range->table];
-  if (range->index == SCHEMA_NO_INDEX) return def->key[position];
-  const IndexDef *index = &def->indexes[range->index];
+static uint16_t order_column(const Reader *reader, uint16_t table, uint16_t number, unsigned position) {
+  const TableDef *def = &reader->shape->schema->tables[table];
+  if (number == SCHEMA_NO_INDEX) return def->key[position];
+  const IndexDef *index = &def->indexes[number];
   return position < index->column_count ? index->columns[position].column : def->key[position - index->column_count];
 }
 
@@ -60,7 +61,7 @@ static uint32_t range_tree(const Reader *reader, const Range *range) {
 }
 
 static Err add_bound(const Reader *reader, const Range *range, unsigned position, Value value, Cell *cells, unsigned *count) {
-  const ColumnShape *column = &reader_table(reader, range->table)->columns[range_column(reader, range, position)];
+  const ColumnShape *column = &reader_table(reader, range->table)->columns[order_column(reader, range->table, range->index, position)];
   assert(*count + column->count <= LAYOUT_KEY_MAX);
   TRY(cells_from_column(reader->shape, column, value, NULL, cells + *count));
   *count += column->count;
@@ -95,15 +96,79 @@ static uint64_t high_rank(const TreeShape *tree, TreeRoot root, const Bounds *bo
   return tree_rank(tree, root, bounds->high, bounds->high_count, bounds->high_after, path);
 }
 
-uint64_t range_count(const Reader *reader, const Range *range) {
+// The rows of the range, and the paths to its first row and to the one behind its last.
+static RankSpan range_paths(const Reader *reader, const Range *range, Path *from, Path *to) {
   Bounds bounds;
   uint32_t number = range_tree(reader, range);
   const TreeShape *tree = &reader->shape->trees[number];
-  if (!range->equal_count && !range->has_low && !range->has_high) return reader->roots[number].rows;
-  if (range_bounds(reader, range, &bounds) != ERR_NONE) return 0;
-  Path path;
-  uint64_t low = low_rank(tree, reader->roots[number], &bounds, &path), high = high_rank(tree, reader->roots[number], &bounds, &path);
-  return high > low ? high - low : 0;
+  TreeRoot root = reader->roots[number];
+  RankSpan span = {0, root.rows};
+  if (!range->equal_count && !range->has_low && !range->has_high) {
+    tree_seek_rank(tree, root, 0, from);
+    tree_seek_rank(tree, root, root.rows, to);
+    return span;
+  }
+  if (range_bounds(reader, range, &bounds) != ERR_NONE) return (RankSpan){0};
+  span = (RankSpan){low_rank(tree, root, &bounds, from), high_rank(tree, root, &bounds, to)};
+  if (span.to < span.from) span.to = span.from;
+  return span;
+}
+
+RankSpan range_span(const Reader *reader, const Range *range) {
+  if (!range->equal_count && !range->has_low && !range->has_high) return (RankSpan){0, reader->roots[range_tree(reader, range)].rows};
+  Path from, to;
+  return range_paths(reader, range, &from, &to);
+}
+
+uint64_t range_count(const Reader *reader, const Range *range) {
+  RankSpan span = range_span(reader, range);
+  return span.to - span.from;
+}
+
+// ---- summing up -------------------------------------------------------------------------------
+// Whole children between the two paths, from the page down where they part; at their two edges, what lies inside.
+static void sum_between(const TreeShape *tree, const KeptShape *kept, const Path *from, const Path *to, Summary *summary) {
+  unsigned level = 0, leaf = from->height - 1;
+  while (level < leaf && from->slots[level] == to->slots[level]) level++;
+  unsigned first = from->slots[level] + (level < leaf ? 1u : 0u);
+  kept_add(tree, kept, (PageSlice){from->pages[level], first, to->slots[level]}, summary);
+  while (++level <= leaf) {
+    const Page *left = from->pages[level], *right = to->pages[level];
+    kept_add(tree, kept, (PageSlice){left, from->slots[level] + (level < leaf ? 1u : 0u), left->count}, summary);
+    kept_add(tree, kept, (PageSlice){right, 0, to->slots[level]}, summary);
+  }
+}
+
+static const KeptShape *find_kept(const TreeShape *tree, uint16_t column) {
+  for (unsigned k = 0; k < tree->kept_count; k++)
+    if (tree->kept[k].column == column) return &tree->kept[k];
+  return NULL;
+}
+
+bool range_summary(const Reader *reader, const Range *range, uint16_t column, Summary *out_summary) {
+  const TreeShape *tree = &reader->shape->trees[range_tree(reader, range)];
+  const KeptShape *kept = find_kept(tree, column);
+  Path from, to;
+  if (!kept) return false;
+  *out_summary = summary_none();
+  RankSpan span = range_paths(reader, range, &from, &to);
+  if (span.to > span.from) sum_between(tree, kept, &from, &to, out_summary);
+  return true;
+}
+
+bool span_summary(const Reader *reader, uint16_t table, uint16_t index, RankSpan span, uint16_t column, Summary *out_summary) {
+  uint32_t number = reader_table(reader, table)->tree + (index == SCHEMA_NO_INDEX ? 0 : 1u + index);
+  const TreeShape *tree = &reader->shape->trees[number];
+  const KeptShape *kept = find_kept(tree, column);
+  Path from, to;
+  if (!kept) return false;
+  assert(span.from <= span.to && span.to <= reader->roots[number].rows);
+  *out_summary = summary_none();
+  if (span.to == span.from) return true;
+  tree_seek_rank(tree, reader->roots[number], span.from, &from);
+  tree_seek_rank(tree, reader->roots[number], span.to, &to);
+  sum_between(tree, kept, &from, &to, out_summary);
+  return true;
 }
 
 // ---- cursors ----------------------------------------------------------------------------------
@@ -114,6 +179,8 @@ struct Cursor {
   bool backward;
   bool stands;              // on a row; else before the first (or behind the last)
   bool whole;               // no bounds at all
+  bool jumped;              // beyond the rest of a group: the path is not at the row before the one to come
+  unsigned place_cells;     // rows that begin with so many cells of the key are behind it: all of them, or a group's
   uint64_t left;            // rows still to come
   uint64_t rank;            // of the row to come; going backward: one more than it
   uint64_t version;
@@ -136,9 +203,9 @@ static void cursor_seek(Cursor *cursor) {
   uint64_t low, high;
   const TreeShape *tree = cursor->tree;
   TreeRoot root = cursor_root(cursor);
-  if (cursor->stands && !cursor->backward) low = tree_rank(tree, root, cursor->key, tree->leaf->key_count, true, &cursor->path);
+  if (cursor->stands && !cursor->backward) low = tree_rank(tree, root, cursor->key, cursor->place_cells, true, &cursor->path);
   else low = cursor_low(cursor, cursor->backward ? &other : &cursor->path);
-  if (cursor->stands && cursor->backward) high = tree_rank(tree, root, cursor->key, tree->leaf->key_count, false, &cursor->path);
+  if (cursor->stands && cursor->backward) high = tree_rank(tree, root, cursor->key, cursor->place_cells, false, &cursor->path);
   else high = cursor_high(cursor, cursor->backward ? &cursor->path : &other);
   if (cursor->whole && !cursor->stands) tree_seek_rank(tree, root, cursor->backward ? high : low, &cursor->path);
   cursor->left = high > low ? high - low : 0;
@@ -167,7 +234,7 @@ Err cursor_open(const Reader *reader, const Range *range, Arena *arena, Cursor *
   cursor->number = range_tree(reader, range);
   cursor->tree = &reader->shape->trees[cursor->number];
   cursor->backward = range->backward;
-  cursor->stands = false;
+  cursor->stands = cursor->jumped = false;
   cursor->whole = !range->equal_count && !range->has_low && !range->has_high;
   TRY(cursor_memory(cursor, reader, arena));
   if (!cursor->whole) TRY(range_bounds(reader, range, cursor->bounds));
@@ -183,6 +250,8 @@ static CellRun cursor_run(const Cursor *cursor, unsigned at) { return (CellRun){
 
 static void keep_place(Cursor *cursor) {
   cursor->stands = true;
+  cursor->jumped = false;
+  cursor->place_cells = cursor->tree->leaf->key_count;
   if (!cursor->key) return;
   const Layout *leaf = cursor->tree->leaf;
   char *text = cursor->key_text;
@@ -202,6 +271,9 @@ static bool advance(Cursor *cursor) {
   bool at_next = !cursor->stands;  // the path is at the row to come (backward: behind it)
   if (cursor_stale(cursor)) {
     cursor_seek(cursor);
+    at_next = true;
+  } else if (cursor->jumped && cursor->left) {
+    tree_seek_rank(cursor->tree, cursor_root(cursor), cursor->rank, &cursor->path);
     at_next = true;
   }
   if (cursor->left == 0) return false;
@@ -228,6 +300,27 @@ Err cursor_skip(Cursor *cursor, uint64_t rows) {
   tree_seek_rank(cursor->tree, cursor_root(cursor), cursor->backward ? cursor->rank : cursor->rank - 1, &cursor->path);
   keep_place(cursor);
   return ERR_NONE;
+}
+
+bool cursor_next_group(Cursor *cursor, uint16_t columns, RankSpan *out_group) {
+  if (!cursor_next(cursor)) return false;
+  Cell key[LAYOUT_KEY_MAX];
+  unsigned cells = 0;
+  for (unsigned i = 0; i < columns; i++) cells += reader_table(cursor->reader, cursor->tree->table)->columns[order_column(cursor->reader, cursor->tree->table, cursor->tree->index, i)].count;
+  assert(cells <= cursor->tree->leaf->key_count);
+  for (unsigned c = 0; c < cells; c++) key[c] = page_cell(cursor->tree->leaf, cursor_page(cursor), c, cursor_slot(cursor));
+  Path path;
+  uint64_t end = tree_rank(cursor->tree, cursor_root(cursor), key, cells, !cursor->backward, &path);
+  RankSpan group = {cursor->rank - 1, cursor->rank + cursor->left};
+  if (cursor->backward) group = (RankSpan){cursor->rank - cursor->left, cursor->rank + 1};
+  if (cursor->backward && end > group.from) group.from = end;
+  if (!cursor->backward && end < group.to) group.to = end;
+  cursor->left -= group.to - group.from - 1;
+  cursor->rank = cursor->backward ? group.from : group.to;
+  cursor->place_cells = cells;
+  cursor->jumped = true;
+  *out_group = group;
+  return true;
 }
 
 // The row's key: in the table's tree the first cells, in an index those behind its own columns.

@@ -18,14 +18,29 @@ typedef struct Reshape {
 } Reshape;
 
 // ---- what can be shared -----------------------------------------------------------------------
+// What is kept must be kept of the same columns, and lie alike.
+static bool same_kept(const Reshape *reshape, uint16_t table, const TreeShape *now, const TreeShape *before) {
+  if (now->kept_count != before->kept_count || !layout_equal(now->inner, before->inner)) return false;
+  for (unsigned k = 0; k < now->kept_count; k++) {
+    KeptShape as_before = now->kept[k];
+    as_before.column = reshape->tables[table].columns[as_before.column].from;
+    if (memcmp(&as_before, &before->kept[k], sizeof as_before) != 0) return false;
+  }
+  return true;
+}
+
+static bool same_tree(const Reshape *reshape, uint16_t table, uint32_t now, uint32_t before) {
+  const TreeShape *new_tree = &reshape->next.shape->trees[now], *old_tree = &reshape->db->shape->trees[before];
+  return layout_equal(new_tree->leaf, old_tree->leaf) && same_kept(reshape, table, new_tree, old_tree);
+}
+
 static bool same_columns(const Reshape *reshape, uint16_t table) {
   const ReshapeTable *plan = &reshape->tables[table];
   const TableDef *now = &reshape->schema->tables[table], *before = &reshape->db->shape->schema->tables[plan->from];
   if (now->column_count != before->column_count) return false;
   for (unsigned c = 0; c < now->column_count; c++)
     if (plan->columns[c].from != c) return false;
-  const Shape *new_shape = reshape->next.shape, *old_shape = reshape->db->shape;
-  return layout_equal(new_shape->trees[new_shape->tables[table].tree].leaf, old_shape->trees[old_shape->tables[plan->from].tree].leaf);
+  return same_tree(reshape, table, reshape->next.shape->tables[table].tree, reshape->db->shape->tables[plan->from].tree);
 }
 
 static bool same_index(const Reshape *reshape, uint16_t table, const IndexDef *now, const IndexDef *before) {
@@ -52,8 +67,7 @@ static void share_trees(Reshape *reshape, uint16_t table) {
   if (same_columns(reshape, table)) share_tree(reshape, new_tree, old_tree);
   for (unsigned i = 0; i < now->index_count; i++)
     for (unsigned k = 0; k < before->index_count && !reshape->shared[new_tree + 1 + i]; k++)
-      if (same_index(reshape, table, &now->indexes[i], &before->indexes[k]) &&
-          layout_equal(new_shape->trees[new_tree + 1 + i].leaf, old_shape->trees[old_tree + 1 + k].leaf))
+      if (same_index(reshape, table, &now->indexes[i], &before->indexes[k]) && same_tree(reshape, table, new_tree + 1 + i, old_tree + 1 + k))
         share_tree(reshape, new_tree + 1 + i, old_tree + 1 + k);
 }
 

@@ -68,15 +68,56 @@ static Layout *layout_new(Arena *arena, unsigned count, unsigned key_count) {
   return layout;
 }
 
-static bool make_layouts(Arena *arena, const Cells *cells, unsigned key_count, TreeShape *tree) {
-  tree->leaf = layout_new(arena, cells->count, key_count);
-  tree->inner = layout_new(arena, key_count + 2, key_count);
-  if (!tree->leaf || !tree->inner) return false;
+static uint16_t add_kept(Layout *inner, unsigned *at, CellKind kind) {
+  inner->columns[*at] = (LayoutColumn){.kind = (uint8_t)kind};
+  return (uint16_t)(*at)++;
+}
+
+// 128-bit sums lie in cells of 16 bytes, as uuids do.
+static KeptShape make_kept(const TableShape *table, const TreeShape *tree, KeptDef def, unsigned *at) {
+  const ColumnShape *column = &table->columns[def.column];
+  uint16_t cells = tree->index == SCHEMA_NO_INDEX ? column->at : tree->entry_at[def.column];
+  bool optional = column->optional;
+  KeptShape kept = {.column = def.column, .present = SCHEMA_NO_COLUMN, .value = (uint16_t)(cells + optional)};
+  kept.count_at = kept.sum_at = kept.least_at = kept.greatest_at = SCHEMA_NO_COLUMN;
+  if (optional) {
+    kept.present = cells;
+    kept.count_at = add_kept(tree->inner, at, CELL_I64);
+  }
+  if (def.kinds & KEPT_SUM) kept.sum_at = add_kept(tree->inner, at, CELL_UUID);
+  if (def.kinds & KEPT_MIN) kept.least_at = add_kept(tree->inner, at, CELL_I64);
+  if (def.kinds & KEPT_MAX) kept.greatest_at = add_kept(tree->inner, at, CELL_I64);
+  return kept;
+}
+
+static unsigned kept_cells(const TableShape *table, const KeptDef *kept, unsigned count) {
+  unsigned cells = 0;
+  for (unsigned k = 0; k < count; k++)
+    cells += table->columns[kept[k].column].optional + !!(kept[k].kinds & KEPT_SUM) + !!(kept[k].kinds & KEPT_MIN) + !!(kept[k].kinds & KEPT_MAX);
+  return cells;
+}
+
+// `tree` knows its table and index, and where columns stand in an entry.
+static bool make_layouts(Shape *shape, const Cells *cells, unsigned key_count, TreeShape *tree) {
+  const TableDef *def = &shape->schema->tables[tree->table];
+  const TableShape *table = &shape->tables[tree->table];
+  const IndexDef *index = tree->index == SCHEMA_NO_INDEX ? NULL : &def->indexes[tree->index];
+  unsigned kept_count = index ? index->kept_count : def->kept_count;
+  const KeptDef *kept = index ? index->kept : def->kept;
+  tree->leaf = layout_new(&shape->arena, cells->count, key_count);
+  tree->inner = layout_new(&shape->arena, key_count + 2 + kept_cells(table, kept, kept_count), key_count);
+  tree->kept = ARENA_ARRAY(&shape->arena, KeptShape, kept_count);
+  if (!tree->leaf || !tree->inner || (kept_count && !tree->kept)) return false;
   for (unsigned c = 0; c < cells->count; c++) {
     tree->leaf->columns[c] = (LayoutColumn){.kind = cells->kinds[c], .descending = cells->descending[c]};
     if (c < key_count) tree->inner->columns[c] = tree->leaf->columns[c];
   }
-  tree->inner->columns[key_count] = tree->inner->columns[key_count + 1] = (LayoutColumn){.kind = CELL_I64};
+  unsigned at = key_count;
+  add_kept(tree->inner, &at, CELL_I64);
+  add_kept(tree->inner, &at, CELL_I64);
+  for (unsigned k = 0; k < kept_count; k++) tree->kept[k] = make_kept(table, tree, kept[k], &at);
+  tree->kept_count = (uint16_t)kept_count;
+  assert(at == tree->inner->column_count && at <= INNER_CELLS_MAX);
   layout_finish(tree->leaf, false);
   layout_finish(tree->inner, true);
   return true;
@@ -93,7 +134,7 @@ static Err add_column(const Shape *shape, const TableDef *def, unsigned column, 
   TypeId type = type_of_key(types, def->columns[column].type);
   unsigned at = cells->count;
   if (!add_type(types, type, cells, 0)) return ERR_LIMIT;
-  *out = (ColumnShape){.type = type, .at = (uint16_t)at, .count = (uint16_t)(cells->count - at), .flat = flat_kind(types, type)};
+  *out = (ColumnShape){.type = type, .at = (uint16_t)at, .count = (uint16_t)(cells->count - at), .flat = flat_kind(types, type), .optional = types->types[type].kind == TYPE_OPTIONAL};
   return ERR_NONE;
 }
 
@@ -113,7 +154,7 @@ static Err build_table(Shape *shape, unsigned t, Cells *cells) {
   if (cells->count > shape->cells_max) shape->cells_max = cells->count;
   TreeShape *tree = &shape->trees[table->tree];
   *tree = (TreeShape){.table = (uint16_t)t, .index = SCHEMA_NO_INDEX};
-  return make_layouts(&shape->arena, cells, table->key_cells, tree) ? ERR_NONE : ERR_MEMORY;
+  return make_layouts(shape, cells, table->key_cells, tree) ? ERR_NONE : ERR_MEMORY;
 }
 
 // Copies the cells of one column of the table into an entry.
@@ -153,7 +194,7 @@ static Err build_index(Shape *shape, unsigned t, unsigned i, Cells *cells) {
   if (!tree->source || !tree->entry_at) return ERR_MEMORY;
   for (unsigned c = 0; c < def->column_count; c++) tree->entry_at[c] = entry_position(&table->columns[c], cells);
   memcpy(tree->source, cells->source, cells->count * sizeof tree->source[0]);
-  return make_layouts(&shape->arena, cells, key_count, tree) ? ERR_NONE : ERR_MEMORY;
+  return make_layouts(shape, cells, key_count, tree) ? ERR_NONE : ERR_MEMORY;
 }
 
 static Err build(Shape *shape, Cells *cells) {

@@ -16,10 +16,16 @@
 // A column whose value is one cell, so that reading it is one step.
 typedef enum FlatKind { FLAT_NOT, FLAT_INT, FLAT_DECIMAL, FLAT_FLOAT, FLAT_TEXT, FLAT_UUID } FlatKind;
 
-typedef struct ColumnShape { TypeId type; uint16_t at, count; uint8_t flat; } ColumnShape;  // cells [at, at + count) of the table's layout; type: references replaced
+typedef struct ColumnShape { TypeId type; uint16_t at, count; uint8_t flat; bool optional; } ColumnShape;  // cells [at, at + count) of the table's layout; type: references replaced
+
+// What is kept of a column: where it lies in a leaf's row (present: of an optional, else SCHEMA_NO_COLUMN; value: when sum,
+// least or greatest are kept), and where in that of an inner page (SCHEMA_NO_COLUMN: not kept).
+typedef struct KeptShape { uint16_t column, present, value, count_at, sum_at, least_at, greatest_at; } KeptShape;
 
 typedef struct TreeShape {
-  Layout *leaf, *inner;      // inner: the key, then the child's address, then its rows
+  Layout *leaf, *inner;      // inner: the key, then the child's address, then its rows, then what is kept of it
+  uint16_t kept_count;
+  KeptShape *kept;
   uint16_t table, index;     // SCHEMA_NO_INDEX: the table itself
   uint16_t *source;          // of an index: by stored column of the entry, that of the table
   uint16_t *entry_at;        // of an index: by column of the table, where its cells start in the entry, or SCHEMA_NO_COLUMN

@@ -71,6 +71,9 @@ const Reader *snapshot_reader(const Snapshot *snapshot);
 const Schema *reader_schema(const Reader *reader);
 bool reader_moves(const Reader *reader);  // reads a Txn: values read in place last until its next change, keys until the cursor's next row
 uint64_t reader_row_count(const Reader *reader, uint16_t table);
+// Proves every rule of the trees from the rows alone: order, counts, what is kept, and that each index has one entry a row
+// that is equal to it. ERR_DAMAGED says what is wrong in which table. O(rows · log n).
+MUST_USE Err reader_check(const Reader *reader, ErrText *out_text);
 // A row in place: valid until the next change through the Txn, or the release of the snapshot.
 typedef struct Row { const void *page; const Reader *reader; uint32_t slot; uint16_t table; } Row;
 bool row_find(const Reader *reader, uint16_t table, Value key, Row *out_row);
@@ -99,6 +102,22 @@ MUST_USE Err cursor_key(const Cursor *cursor, Arena *arena, Value *out_key);    
 MUST_USE Err cursor_column(Cursor *cursor, uint16_t column, Arena *arena, Value *out_value);
 MUST_USE Err cursor_skip(Cursor *cursor, uint64_t rows);                                  // O(log n)
 uint64_t range_count(const Reader *reader, const Range *range);                           // O(log n)
+
+// ---- summed up --------------------------------------------------------------------------------
+// Rows by their place in the order of a tree: the from-th to the one before the to-th. Good until the next change.
+typedef struct RankSpan { uint64_t from, to; } RankSpan;
+RankSpan range_span(const Reader *reader, const Range *range);                            // O(log n); empty: from == to
+// A column over a span: rows, how many of them are not none, and of those the sum (in units of a decimal, µs; of a bool: how
+// many are true), the least and the greatest (their Value.i or units; when count is 0, the greatest and the least of all ints).
+// Only what schema_kept names for the column is filled; rows always, count of a column that cannot be none too.
+typedef struct Summary { uint64_t rows, count; __int128 sum; int64_t least, greatest; } Summary;
+// O(log n): a descent for each end. `index`: SCHEMA_NO_INDEX or one of the table's. false: nothing is kept of the column there.
+bool span_summary(const Reader *reader, uint16_t table, uint16_t index, RankSpan span, uint16_t column, Summary *out_summary);
+bool range_summary(const Reader *reader, const Range *range, uint16_t column, Summary *out_summary);
+// Moves to the next group of rows that agree in the first `columns` columns of the tree's order (those of the index, then the
+// key), as far as it lies in the range, and stands on its first row (backward: its last), to read what the group has in common.
+// What comes next, a group or a row, lies behind the whole group. O(log n). false: no more rows.
+bool cursor_next_group(Cursor *cursor, uint16_t columns, RankSpan *out_group);
 
 // ---- another shape ----------------------------------------------------------------------------
 // How the tables of a new schema are filled from those of the old one: by table, the old table (or RESHAPE_NEW) and, by

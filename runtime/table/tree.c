@@ -9,6 +9,8 @@
 
 #include <assert.h>
 
+#include "runtime/table/kept.h"
+
 // ---- reading ----------------------------------------------------------------------------------
 static const Layout *layout_at(const TreeShape *shape, unsigned level_from_root, unsigned height) {
   return level_from_root + 1 == height ? shape->leaf : shape->inner;
@@ -226,12 +228,14 @@ static void own_inner(Edit *edit) {
   for (unsigned level = 0; level + 1 < edit->path.height; level++) own_page(edit, level);
 }
 
-static void add_rows(const Edit *edit, int delta) {
+// A row came (delta 1), went (-1) or changed (0) in the leaf of the path; `before` and `after`: what is kept of it.
+static void count_row(const Edit *edit, int delta, const KeptValue *before, const KeptValue *after) {
   edit->root->rows = edit->root->rows + (uint64_t)(int64_t)delta;
-  for (unsigned level = 0; level + 1 < edit->path.height; level++) {
+  for (unsigned level = edit->path.height - 1; level-- > 0;) {
     Page *page = edit->path.pages[level];
     unsigned slot = edit->path.slots[level];
-    set_rows(edit, page, slot, inner_rows(edit->shape, page, slot) + (uint64_t)(int64_t)delta);
+    if (delta) set_rows(edit, page, slot, inner_rows(edit->shape, page, slot) + (uint64_t)(int64_t)delta);
+    if (edit->shape->kept_count) kept_change(edit->shape, page, slot, before, after);
   }
 }
 
@@ -249,10 +253,11 @@ static void grow_root(Edit *edit) {
   assert(path->height < TREE_HEIGHT_MAX);
   const Layout *inner = edit->shape->inner;
   Page *old = path->pages[0];
-  Cell cells[LAYOUT_KEY_MAX + 2];
+  Cell cells[INNER_CELLS_MAX];
   read_key(edit_layout(edit, 0), old, 0, cells);
   cells[inner->key_count] = (Cell){.i = (int64_t)(intptr_t)old};
   cells[inner->key_count + 1] = (Cell){.i = (int64_t)edit->root->rows};
+  kept_cells(edit->shape, (PageSlice){old, 0, old->count}, cells);
   uint32_t heap = cells_heap_bytes(inner, cells);
   Page *root = db__page_new(edit->db, class_within(inner, PAGE_HEADER_BYTES + 4ull * (inner->row_bytes + heap)));
   page_format(inner, root, old->level + 1u, 4, 4 * heap);
@@ -296,7 +301,7 @@ static void split(Edit *edit, unsigned *level, uint32_t rows, const Cell *key) {
   Page *page = path->pages[*level];
   unsigned slot = path->slots[*level], at = split_point(edit, *level);
   bool leaf_end = at == page->count;
-  Cell cells[LAYOUT_KEY_MAX + 2];
+  Cell cells[INNER_CELLS_MAX];
   if (leaf_end) memcpy(cells, key, inner->key_count * sizeof cells[0]);
   else read_key(layout, page, at, cells);
   unsigned parent = *level - 1;
@@ -308,10 +313,12 @@ static void split(Edit *edit, unsigned *level, uint32_t rows, const Cell *key) {
   uint64_t right_rows = rows_of(edit->shape, right), both_rows = rows_of(edit->shape, page);
   cells[inner->key_count] = (Cell){.i = (int64_t)(intptr_t)right};
   cells[inner->key_count + 1] = (Cell){.i = (int64_t)right_rows};
+  kept_cells(edit->shape, (PageSlice){right, 0, right->count}, cells);
   Page *above = path->pages[parent];
   unsigned above_slot = path->slots[parent];
   page_insert(inner, above, above_slot + 1u, cells);
   set_rows(edit, above, above_slot, both_rows - right_rows);
+  if (!leaf_end) kept_set(edit->shape, above, above_slot, (PageSlice){page, 0, at});
   // A row that is to come in front of the first of the right half lies below its separator.
   bool goes_left = page->level == 0 && rows > 0 && !leaf_end ? slot <= at : slot < at;
   if (!leaf_end) replace_page(edit, *level, build_page(edit, (Rows){page, 0, at}, 1, 0));
@@ -370,7 +377,9 @@ void tree_insert(Db *db, uint32_t tree, const Cell *cells) {
   unsigned level = edit.path.height - 1;
   make_room(&edit, &level, 1, cells_heap_bytes(edit.shape->leaf, cells), cells);
   page_insert(edit.shape->leaf, edit.path.pages[level], edit.path.slots[level], cells);
-  add_rows(&edit, 1);
+  KeptValue after[SCHEMA_KEPT_MAX];
+  kept_of_row(edit.shape, edit.path.pages[level], edit.path.slots[level], after);
+  count_row(&edit, 1, NULL, after);
 }
 
 static void retire_overflow(Edit *edit, const Page *page, unsigned slot, unsigned column) {
@@ -405,7 +414,7 @@ static void join(Edit *edit, unsigned level, unsigned slot) {
   Page *parent = edit->path.pages[level - 1];
   Page *left = inner_child(edit->shape, parent, slot), *right = inner_child(edit->shape, parent, slot + 1);
   uint64_t rows = inner_rows(edit->shape, parent, slot) + inner_rows(edit->shape, parent, slot + 1);
-  Cell key[LAYOUT_KEY_MAX + 2] = {0};
+  Cell key[INNER_CELLS_MAX] = {0};
   read_key(inner, parent, slot + 1, key);
   // The first key of an inner page is never looked at and may be out of date; in the middle of a page it counts.
   uint32_t heap = right->level ? cells_heap_bytes(inner, key) : 0;
@@ -418,6 +427,7 @@ static void join(Edit *edit, unsigned level, unsigned slot) {
   db__page_retire(edit->db, right);
   page_set_cell(inner, parent, inner->key_count, slot, (Cell){.i = (int64_t)(intptr_t)both});
   set_rows(edit, parent, slot, rows);
+  kept_set(edit->shape, parent, slot, (PageSlice){both, 0, both->count});
   page_remove(inner, parent, slot + 1);
 }
 
@@ -465,8 +475,10 @@ void tree_delete(Db *db, uint32_t tree, const Cell *key) {
   own_page(&edit, level);
   Page *leaf = edit.path.pages[level];
   for (unsigned c = 0; c < edit.shape->leaf->column_count; c++) retire_overflow(&edit, leaf, edit.path.slots[level], c);
+  KeptValue before[SCHEMA_KEPT_MAX];
+  kept_of_row(edit.shape, leaf, edit.path.slots[level], before);
   page_remove(edit.shape->leaf, leaf, edit.path.slots[level]);
-  add_rows(&edit, -1);
+  count_row(&edit, -1, before, NULL);
   if (leaf->count == 0) level = unlink_page(&edit, level);
   else shrink_leaf(&edit, level);
   join_upward(&edit, level);
@@ -496,9 +508,14 @@ void tree_update(Db *db, uint32_t tree, const Cell *key, unsigned count, const u
   if (heap) make_room(&edit, &level, 0, heap, key);
   else own_page(&edit, level);
   Page *page = edit.path.pages[level];
+  KeptValue before[SCHEMA_KEPT_MAX], after[SCHEMA_KEPT_MAX];
+  kept_of_row(edit.shape, page, edit.path.slots[level], before);
   for (unsigned i = 0; i < count; i++) {
     assert(columns[i] >= leaf->key_count);
     retire_overflow(&edit, page, edit.path.slots[level], columns[i]);
     page_set_cell(leaf, page, columns[i], edit.path.slots[level], cells[i]);
   }
+  if (!edit.shape->kept_count) return;
+  kept_of_row(edit.shape, page, edit.path.slots[level], after);
+  count_row(&edit, 0, before, after);
 }

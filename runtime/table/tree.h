@@ -38,6 +38,5 @@ static inline uint64_t inner_rows(const TreeShape *shape, const Page *page, unsi
   return ((const uint64_t *)(const void *)page_column(shape->inner, page, shape->inner->key_count + 1u))[slot];
 }
 
-// Every invariant of the tree, by assert; for tests.
-void table__assert_tree(const Db *db, const TreeShape *shape, TreeRoot root);
+// reader_check of the owner's state, by assert; for tests.
 void table__assert_db(const Db *db);

@@ -56,6 +56,14 @@ static void write_columns(Buf *out, uint32_t count, const uint16_t *columns) {
   for (uint32_t i = 0; i < count; i++) varint_write(out, columns[i]);
 }
 
+static void write_kept(Buf *out, uint32_t count, const KeptDef *kept) {
+  varint_write(out, count);
+  for (uint32_t i = 0; i < count; i++) {
+    varint_write(out, kept[i].column);
+    buf_add_char(out, (char)kept[i].kinds);
+  }
+}
+
 static void write_index(Buf *out, const IndexDef *index) {
   varint_write(out, index->column_count);
   for (uint32_t i = 0; i < index->column_count; i++) {
@@ -65,6 +73,7 @@ static void write_index(Buf *out, const IndexDef *index) {
   buf_add_char(out, index->unique);
   varint_write(out, index->condition);
   write_columns(out, index->carried_count, index->carried);
+  write_kept(out, index->kept_count, index->kept);
 }
 
 static void write_table(Buf *out, const TableDef *table, TypeId key_type) {
@@ -84,6 +93,7 @@ static void write_table(Buf *out, const TableDef *table, TypeId key_type) {
   varint_write(out, table->index_count);
   for (uint32_t i = 0; i < table->index_count; i++) write_index(out, &table->indexes[i]);
   varint_write(out, table->rows_max);
+  write_kept(out, table->kept_count, table->kept);
 }
 
 void schema_encode(const Schema *schema, Buf *out) {
@@ -184,6 +194,15 @@ static const uint16_t *read_columns(In *in, uint64_t most, uint16_t *out_count) 
   return columns;
 }
 
+static const KeptDef *read_kept(In *in, uint16_t *out_count) {
+  KeptDef *kept = read_array(in, SCHEMA_KEPT_MAX, 2, sizeof *kept, out_count);
+  for (uint32_t i = 0; i < *out_count && in->err == ERR_NONE; i++) {
+    kept[i].column = read_u16(in);
+    kept[i].kinds = (uint8_t)read_up_to(in, KEPT_ALL);
+  }
+  return kept;
+}
+
 static void read_index(In *in, IndexDef *index) {
   IndexColumn *columns = read_array(in, SCHEMA_INDEX_COLUMNS_MAX, 2, sizeof *columns, &index->column_count);
   for (uint32_t i = 0; i < index->column_count && in->err == ERR_NONE; i++) {
@@ -194,6 +213,7 @@ static void read_index(In *in, IndexDef *index) {
   index->unique = read_bool(in);
   index->condition = read_u16(in);
   index->carried = read_columns(in, SCHEMA_COLUMNS_MAX, &index->carried_count);
+  index->kept = read_kept(in, &index->kept_count);
 }
 
 static void read_table(In *in, TableDef *table, TypeId *out_key_type) {
@@ -210,14 +230,15 @@ static void read_table(In *in, TableDef *table, TypeId *out_key_type) {
   table->key = read_columns(in, SCHEMA_KEY_COLUMNS_MAX, &table->key_count);
   table->auto_key = read_bool(in);
   table->auto_column = (uint16_t)read_up_to(in, table->auto_key ? SCHEMA_COLUMNS_MAX : 0);
-  IndexDef *indexes = read_array(in, SCHEMA_INDEXES_MAX, 4, sizeof *indexes, &table->index_count);
+  IndexDef *indexes = read_array(in, SCHEMA_INDEXES_MAX, 5, sizeof *indexes, &table->index_count);
   for (uint32_t i = 0; i < table->index_count && in->err == ERR_NONE; i++) read_index(in, &indexes[i]);
   table->indexes = indexes;
   table->rows_max = read_up_to(in, UINT64_MAX);
+  table->kept = read_kept(in, &table->kept_count);
 }
 
 static void read_tables(In *in, Schema *schema) {
-  TableDef *tables = read_array(in, SCHEMA_TABLES_MAX, 8, sizeof *tables, &schema->table_count);
+  TableDef *tables = read_array(in, SCHEMA_TABLES_MAX, 9, sizeof *tables, &schema->table_count);
   uint16_t count = schema->table_count;
   TypeId *keys = arena_alloc_zero(in->arena, count, sizeof *keys);
   Str *names = arena_alloc_zero(in->arena, count, sizeof *names);
@@ -260,4 +281,30 @@ int schema_find_column(const TableDef *table, Str name) {
   for (int i = 0; i < table->column_count; i++)
     if (str_equal(table->columns[i].name, name)) return i;
   return -1;
+}
+
+unsigned schema_kept(const TableDef *table, uint16_t index, uint16_t column) {
+  uint32_t count = index == SCHEMA_NO_INDEX ? table->kept_count : table->indexes[index].kept_count;
+  const KeptDef *kept = index == SCHEMA_NO_INDEX ? table->kept : table->indexes[index].kept;
+  for (uint32_t i = 0; i < count; i++)
+    if (kept[i].column == column) return kept[i].kinds;
+  return 0;
+}
+
+unsigned schema_keepable(const TypeTable *types, TypeId type) {
+  type = type_of_key(types, type);
+  unsigned optional = 0;
+  if (types->types[type].kind == TYPE_OPTIONAL) {
+    optional = KEPT_COUNT;
+    type = type_of_key(types, types->types[type].of);
+  }
+  switch ((TypeKind)types->types[type].kind) {
+    case TYPE_INT: case TYPE_DECIMAL: case TYPE_DURATION: return optional | KEPT_SUM | KEPT_MIN | KEPT_MAX;
+    case TYPE_BOOL: return optional | KEPT_SUM;
+    case TYPE_TIME: case TYPE_DATE: return optional | KEPT_MIN | KEPT_MAX;
+    case TYPE_ENUM: return types->enums[types->types[type].of].plain ? optional | KEPT_MIN | KEPT_MAX : optional;
+    case TYPE_FLOAT: case TYPE_TEXT: case TYPE_BYTES: case TYPE_UUID: case TYPE_LIST: case TYPE_SET: case TYPE_MAP: case TYPE_RECORD: return optional;
+    case TYPE_OPTIONAL: case TYPE_REF: case TYPE_KIND_COUNT: break;
+  }
+  return 0;
 }

@@ -24,6 +24,7 @@ enum {
   SCHEMA_KEY_COLUMNS_MAX = 16,
   SCHEMA_INDEXES_MAX = 64,         // in a table
   SCHEMA_INDEX_COLUMNS_MAX = 16,
+  SCHEMA_KEPT_MAX = 32,            // columns of a table or index that are kept summed up
 };
 static const uint16_t SCHEMA_NO_INDEX = 0xFFFF;  // in a range: the table itself, in key order
 
@@ -37,6 +38,13 @@ typedef struct ColumnDef {
   bool hidden;
 } ColumnDef;
 
+// What the inner pages of a tree keep of a column, beside the number of rows, so that a range is summed up in O(log n):
+// how many are not none (of an optional; all three others keep it too), the sum (int, decimal, duration; of a bool: how many
+// are true), the least and the greatest (those, time, date, plain enum). Of an optional, or of a reference to a key of such a
+// type, as well. Floats are never kept: what is added and taken away again would not come out even.
+enum { KEPT_COUNT = 1, KEPT_SUM = 2, KEPT_MIN = 4, KEPT_MAX = 8, KEPT_ALL = 15 };
+typedef struct KeptDef { uint16_t column; uint8_t kinds; } KeptDef;
+
 typedef struct IndexColumn { uint16_t column; bool descending; } IndexColumn;
 // Entries are ordered by these columns, then by the key. A unique index is checked at the end of an input
 // (none never collides). `condition`: a hidden bool column; only rows where it is true count for `unique`; SCHEMA_NO_COLUMN: all.
@@ -48,6 +56,8 @@ typedef struct IndexDef {
   uint16_t condition;
   uint16_t carried_count;         // columns kept in the entry beside the key, for reads that need no row
   const uint16_t *carried;
+  uint16_t kept_count;            // of columns that the entry has: its own, those of the key, carried ones
+  const KeptDef *kept;
 } IndexDef;
 
 typedef struct TableDef {
@@ -61,6 +71,8 @@ typedef struct TableDef {
   uint16_t index_count;
   const IndexDef *indexes;
   uint64_t rows_max;              // 0: no cap
+  uint16_t kept_count;            // by the table's own tree, each column once
+  const KeptDef *kept;
 } TableDef;
 
 typedef struct Schema {
@@ -78,3 +90,7 @@ void schema_hash(Str encoded, uint8_t out_hash[32]);
 // -1 when there is none of that name.
 int schema_find_table(const Schema *schema, Str name);
 int schema_find_column(const TableDef *table, Str name);
+// The KEPT_* of a column in an index, or in the table's own tree with SCHEMA_NO_INDEX; 0: nothing.
+unsigned schema_kept(const TableDef *table, uint16_t index, uint16_t column);
+// The KEPT_* that a column of the type could have.
+unsigned schema_keepable(const TypeTable *types, TypeId type);

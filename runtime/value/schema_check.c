@@ -98,6 +98,32 @@ static Err check_auto_key(const Schema *schema, const TableDef *table, ErrText *
   return ERR_NONE;
 }
 
+static bool index_has(const TableDef *table, const IndexDef *index, uint16_t column) {
+  for (uint32_t i = 0; i < index->column_count; i++)
+    if (index->columns[i].column == column) return true;
+  for (uint32_t i = 0; i < index->carried_count; i++)
+    if (index->carried[i] == column) return true;
+  for (uint32_t i = 0; i < table->key_count; i++)
+    if (table->key[i] == column) return true;
+  return false;
+}
+
+// `index` NULL: kept by the table's own tree.
+static Err check_kept(const TypeTable *types, const TableDef *table, const IndexDef *index, ErrText *out_text) {
+  uint32_t count = index ? index->kept_count : table->kept_count;
+  const KeptDef *kept = index ? index->kept : table->kept;
+  if (count > SCHEMA_KEPT_MAX) return SAY("%u columns of table " STR_FMT " are kept summed up; %d are possible", count, STR_ARG(table->name), SCHEMA_KEPT_MAX);
+  for (uint32_t i = 0; i < count; i++) {
+    if (kept[i].column >= table->column_count) return SAY("table " STR_FMT " keeps no such column: %u", STR_ARG(table->name), kept[i].column);
+    const ColumnDef *column = &table->columns[kept[i].column];
+    if (kept[i].kinds == 0 || kept[i].kinds & ~schema_keepable(types, column->type)) return SAY("column " STR_FMT "." STR_FMT " cannot be kept so: %u", STR_ARG(table->name), STR_ARG(column->name), kept[i].kinds);
+    if (index && !index_has(table, index, kept[i].column)) return SAY("an index of table " STR_FMT " keeps a column that it does not carry: " STR_FMT, STR_ARG(table->name), STR_ARG(column->name));
+    for (uint32_t k = 0; k < i; k++)
+      if (kept[k].column == kept[i].column) return SAY("column " STR_FMT "." STR_FMT " is kept twice", STR_ARG(table->name), STR_ARG(column->name));
+  }
+  return ERR_NONE;
+}
+
 static Err check_index(const TypeTable *types, const TableDef *table, const IndexDef *index, ErrText *out_text) {
   if (index->column_count == 0 || index->column_count > SCHEMA_INDEX_COLUMNS_MAX) return SAY("an index of table " STR_FMT " has %u columns; 1 to %d are possible", STR_ARG(table->name), index->column_count, SCHEMA_INDEX_COLUMNS_MAX);
   for (uint32_t i = 0; i < index->column_count; i++) TRY(check_ordered(types, table, index->columns[i].column, "an index", out_text));
@@ -108,7 +134,7 @@ static Err check_index(const TypeTable *types, const TableDef *table, const Inde
   if (index->carried_count > table->column_count) return SAY("an index of table " STR_FMT " carries more columns than there are", STR_ARG(table->name));
   for (uint32_t i = 0; i < index->carried_count; i++)
     if (index->carried[i] >= table->column_count) return SAY("an index of table " STR_FMT " carries no such column: %u", STR_ARG(table->name), index->carried[i]);
-  return ERR_NONE;
+  return check_kept(types, table, index, out_text);
 }
 
 static Err check_table(const Schema *schema, uint32_t number, ErrText *out_text) {
@@ -120,7 +146,7 @@ static Err check_table(const Schema *schema, uint32_t number, ErrText *out_text)
   TRY(check_key(schema, number, out_text));
   TRY(check_auto_key(schema, table, out_text));
   for (uint32_t i = 0; i < table->index_count; i++) TRY(check_index(&schema->types, table, &table->indexes[i], out_text));
-  return ERR_NONE;
+  return check_kept(&schema->types, table, NULL, out_text);
 }
 
 static Err check_state_table(const Schema *schema, ErrText *out_text) {

@@ -166,7 +166,8 @@ static const Schema *turned(void) {
   static Schema schema;
   static const uint16_t KEY[] = {6};
   static const IndexColumn BY_B[] = {{4, false}};
-  static const IndexDef INDEXES[] = {{.column_count = 1, .columns = BY_B, .condition = 0xFFFF}};
+  static const KeptDef KEEP[] = {{4, KEPT_ALL}, {2, KEPT_SUM}, {6, KEPT_MIN | KEPT_MAX}}, KEEP_INDEX[] = {{4, KEPT_SUM | KEPT_MAX}};
+  static const IndexDef INDEXES[] = {{.column_count = 1, .columns = BY_B, .condition = 0xFFFF, .kept_count = 1, .kept = KEEP_INDEX}};
   const Schema *old = fixture_schema();
   const TableDef *def = &old->tables[TABLE_INT];
   memcpy(tables, old->tables, sizeof tables);
@@ -177,6 +178,8 @@ static const Schema *turned(void) {
   tables[TABLE_INT].key = KEY;
   tables[TABLE_INT].index_count = 1;
   tables[TABLE_INT].indexes = INDEXES;
+  tables[TABLE_INT].kept_count = 3;
+  tables[TABLE_INT].kept = KEEP;
   schema = *old;
   schema.tables = tables;
   return &schema;

@@ -33,21 +33,24 @@ static const ColumnDef PAIR_COLUMNS[] = {{.name = STR("y"), .type = T_TEXT}, {.n
 static const IndexColumn BY_A_B[] = {{1, true}, {2, false}}, BY_B[] = {{2, false}}, BY_C[] = {{3, true}}, BY_F[] = {{6, false}}, BY_COLOUR[] = {{3, false}, {2, true}}, BY_AMOUNT[] = {{2, true}},
   BY_UUID[] = {{4, false}};
 static const uint16_t CARRY_E[] = {5}, CARRY_B[] = {2, 1};
+static const KeptDef KEEP_INT[] = {{0, KEPT_MIN | KEPT_MAX}, {1, KEPT_SUM | KEPT_MIN | KEPT_MAX}, {3, KEPT_ALL}, {5, KEPT_SUM}},
+  KEEP_A_B[] = {{5, KEPT_SUM}, {0, KEPT_MAX}, {1, KEPT_SUM}}, KEEP_C[] = {{1, KEPT_MIN}, {3, KEPT_SUM}}, KEEP_F[] = {{6, KEPT_COUNT}},
+  KEEP_TEXT[] = {{0, KEPT_COUNT}, {3, KEPT_MIN | KEPT_MAX}}, KEEP_COLOUR[] = {{3, KEPT_MAX}}, KEEP_PAIR[] = {{2, KEPT_SUM | KEPT_MIN | KEPT_MAX}, {1, KEPT_SUM}};
 static const IndexDef INT_INDEXES[] = {
-  {.column_count = 2, .columns = BY_A_B, .condition = 0xFFFF, .carried_count = 1, .carried = CARRY_E},
+  {.column_count = 2, .columns = BY_A_B, .condition = 0xFFFF, .carried_count = 1, .carried = CARRY_E, .kept_count = 3, .kept = KEEP_A_B},
   {.column_count = 1, .columns = BY_B, .unique = true, .condition = 5},
-  {.column_count = 1, .columns = BY_C, .unique = true, .condition = 0xFFFF, .carried_count = 2, .carried = CARRY_B},
-  {.column_count = 1, .columns = BY_F, .condition = 0xFFFF},
+  {.column_count = 1, .columns = BY_C, .unique = true, .condition = 0xFFFF, .carried_count = 2, .carried = CARRY_B, .kept_count = 2, .kept = KEEP_C},
+  {.column_count = 1, .columns = BY_F, .condition = 0xFFFF, .kept_count = 1, .kept = KEEP_F},
 };
-static const IndexDef TEXT_INDEXES[] = {{.column_count = 2, .columns = BY_COLOUR, .condition = 0xFFFF}};
+static const IndexDef TEXT_INDEXES[] = {{.column_count = 2, .columns = BY_COLOUR, .condition = 0xFFFF, .kept_count = 1, .kept = KEEP_COLOUR}};
 static const IndexDef PAIR_INDEXES[] = {{.column_count = 1, .columns = BY_AMOUNT, .condition = 0xFFFF}, {.column_count = 1, .columns = BY_UUID, .condition = 0xFFFF}};
 static const uint16_t KEY_0[] = {0}, KEY_1[] = {1}, KEY_PAIR[] = {1, 0};
 
 static const TableDef TABLES[TABLE_COUNT] = {
   {.name = STR("state"), .column_count = 3, .columns = STATE_COLUMNS, .key_count = 1, .key = KEY_0},
-  {.name = STR("Int"), .column_count = 7, .columns = INT_COLUMNS, .key_count = 1, .key = KEY_0, .index_count = 4, .indexes = INT_INDEXES},
-  {.name = STR("Text"), .column_count = 4, .columns = TEXT_COLUMNS, .key_count = 1, .key = KEY_1, .index_count = 1, .indexes = TEXT_INDEXES},
-  {.name = STR("Pair"), .column_count = 5, .columns = PAIR_COLUMNS, .key_count = 2, .key = KEY_PAIR, .index_count = 2, .indexes = PAIR_INDEXES},
+  {.name = STR("Int"), .column_count = 7, .columns = INT_COLUMNS, .key_count = 1, .key = KEY_0, .index_count = 4, .indexes = INT_INDEXES, .kept_count = 4, .kept = KEEP_INT},
+  {.name = STR("Text"), .column_count = 4, .columns = TEXT_COLUMNS, .key_count = 1, .key = KEY_1, .index_count = 1, .indexes = TEXT_INDEXES, .kept_count = 2, .kept = KEEP_TEXT},
+  {.name = STR("Pair"), .column_count = 5, .columns = PAIR_COLUMNS, .key_count = 2, .key = KEY_PAIR, .index_count = 2, .indexes = PAIR_INDEXES, .kept_count = 2, .kept = KEEP_PAIR},
 };
 static const Schema SCHEMA = {
   .types = {.types = TYPE_LIST_ALL, .count = TYPES, .records = RECORDS, .record_count = 2, .enums = ENUMS, .enum_count = 1, .table_keys = TABLE_KEYS, .table_names = TABLE_NAMES, .table_count = TABLE_COUNT},

@@ -276,3 +276,161 @@ Test(range, batches_hold_the_same_rows) {
   model_free(&model);
   db_free(db);
 }
+
+// ---- summed up --------------------------------------------------------------------------------
+// The number of a kept column, and whether it is there.
+static bool number_of(uint16_t table, uint16_t column, Value value, int64_t *out) {
+  TypeId type = fixture_schema()->tables[table].columns[column].type;
+  if (type_kind(types(), type) == TYPE_OPTIONAL) {
+    if (!value_is_some(types(), type, value)) return false;
+    value = value_open(types(), type, value);
+    type = types()->types[type].of;
+  }
+  TypeKind kind = type_kind(types(), type);
+  *out = kind == TYPE_DECIMAL ? (int64_t)value.dec : kind == TYPE_TEXT || kind == TYPE_REF ? 0 : value.i;
+  return true;
+}
+
+// What rows [part.from, part.to) of the expected ones come to, against what was found.
+static void assert_summary(const Summary *found, const Expected *expected, uint16_t column, RankSpan part, unsigned kinds) {
+  Summary own = {.least = INT64_MAX, .greatest = INT64_MIN};
+  for (uint64_t i = part.from; i < part.to; i++) {
+    int64_t number;
+    own.rows++;
+    if (!number_of(expected->order.table, column, expected->rows[i]->columns[column], &number)) continue;
+    own.count++;
+    own.sum += number;
+    if (number < own.least) own.least = number;
+    if (number > own.greatest) own.greatest = number;
+  }
+  cr_assert(found->rows == own.rows && found->count == own.count, "column %u: %lu of %lu rows, not %lu of %lu", column, found->count, found->rows, own.count, own.rows);
+  if (kinds & KEPT_SUM) cr_assert(found->sum == own.sum);
+  if (kinds & KEPT_MIN) cr_assert_eq(found->least, own.least);
+  if (kinds & KEPT_MAX) cr_assert_eq(found->greatest, own.greatest);
+}
+
+static void check_summaries(const Reader *reader, const Model *model, Random *random, Arena *arena) {
+  Range range;
+  Value equal[8];
+  random_range(random, arena, &range, equal);
+  Expected expected = expect(model, &range);
+  RankSpan span = range_span(reader, &range);
+  cr_assert_eq(span.to - span.from, expected.count);
+  for (uint16_t c = 0; c < fixture_schema()->tables[range.table].column_count; c++) {
+    unsigned kinds = schema_kept(&fixture_schema()->tables[range.table], range.index, c);
+    Summary summary;
+    cr_assert_eq(range_summary(reader, &range, c, &summary), kinds != 0);
+    if (!kinds) continue;
+    assert_summary(&summary, &expected, c, (RankSpan){0, expected.count}, kinds);
+    RankSpan part = {random_below(random, expected.count + 1), expected.count};
+    RankSpan ranks = {span.from + part.from, span.to};
+    if (range.backward) ranks = (RankSpan){span.from, span.to - part.from};
+    cr_assert(span_summary(reader, range.table, range.index, ranks, c, &summary));
+    assert_summary(&summary, &expected, c, part, kinds);
+  }
+  free(expected.rows);
+}
+
+static unsigned rows_alike(const Expected *expected, size_t at, unsigned columns) {
+  Order order = expected->order;
+  order.count = columns;
+  unsigned alike = 0;
+  while (at + alike < expected->count && by_order(&expected->rows[at], &expected->rows[at + alike], &order) == 0) alike++;
+  return alike;
+}
+
+// Groups and single rows in turn.
+static void check_groups(const Reader *reader, const Model *model, Random *random, Arena *arena) {
+  Range range;
+  Value equal[8];
+  random_range(random, arena, &range, equal);
+  Expected expected = expect(model, &range);
+  RankSpan span = range_span(reader, &range);
+  uint16_t columns = (uint16_t)random_below(random, expected.order.count + 1);
+  Cursor *cursor = NULL;
+  cr_assert(cursor_open(reader, &range, arena, &cursor) == ERR_NONE);
+  for (size_t at = 0; at < expected.count;) {
+    if (random_below(random, 4) == 0) {
+      cr_assert(cursor_next(cursor));
+      assert_at(cursor, expected.rows[at++], range.table, arena);
+      continue;
+    }
+    RankSpan group;
+    unsigned alike = rows_alike(&expected, at, columns);
+    cr_assert(cursor_next_group(cursor, columns, &group));
+    assert_at(cursor, expected.rows[at], range.table, arena);
+    cr_assert_eq(group.to - group.from, alike);
+    cr_assert_eq(range.backward ? span.to - group.to : group.from - span.from, at);
+    at += alike;
+    if (random_below(random, 4)) continue;
+    uint64_t skip = random_below(random, 4);
+    cr_assert(cursor_skip(cursor, skip) == ERR_NONE);
+    at += skip;
+  }
+  RankSpan none;
+  cr_assert(!cursor_next_group(cursor, columns, &none));
+  free(expected.rows);
+}
+
+Test(range, summaries_and_groups_agree_with_a_filtered_copy) {
+  for (unsigned size = 0; size < 4; size++) {
+    Db *db;
+    Model model;
+    Random random = {size + 11};
+    cr_assert(db_open(fixture_schema(), 0, &db) == ERR_NONE);
+    model_init(&model);
+    fill(db, &model, &random, (unsigned[]){0, 5, 60, 600}[size]);
+    txn_seal(db_txn(db), 1);
+    Snapshot *snapshot = db_snapshot_take(db);
+    for (unsigned i = 0; i < 400; i++) {
+      Arena arena;
+      arena_init(&arena, 0);
+      const Reader *reader = i % 2 ? snapshot_reader(snapshot) : txn_reader(db_txn(db));
+      check_summaries(reader, &model, &random, &arena);
+      check_groups(reader, &model, &random, &arena);
+      arena_free(&arena);
+    }
+    snapshot_release(snapshot);
+    model_free(&model);
+    db_free(db);
+  }
+}
+
+// After a change the next group lies behind the one it stood on, even if that has become larger.
+Test(range, groups_go_on_while_rows_change) {
+  Db *db;
+  Model model;
+  Random random = {31};
+  cr_assert(db_open(fixture_schema(), 0, &db) == ERR_NONE);
+  model_init(&model);
+  uint64_t groups = 0;
+  for (unsigned i = 0; i < 200; i++) {
+    Arena arena;
+    arena_init(&arena, 0);
+    if (i % 20 == 0) fill(db, &model, &random, 300);
+    Range range = {.table = TABLE_INT, .index = 0, .backward = i % 2};
+    Cursor *cursor = NULL;
+    RankSpan group;
+    int64_t last = 0;
+    bool first = true;
+    cr_assert(cursor_open(txn_reader(db_txn(db)), &range, &arena, &cursor) == ERR_NONE);
+    while (cursor_next_group(cursor, 1, &group)) {
+      Value a, key;
+      cr_assert(cursor_column(cursor, 1, &arena, &a) == ERR_NONE && cursor_key(cursor, &arena, &key) == ERR_NONE);
+      cr_assert(first || (range.backward ? a.i > last : a.i < last));  // the index goes downward
+      Summary summary;
+      cr_assert(span_summary(txn_reader(db_txn(db)), TABLE_INT, 0, group, 1, &summary));
+      cr_assert(summary.sum == (__int128)a.i * (__int128)(group.to - group.from));
+      last = a.i;
+      first = false;
+      groups++;
+      change_one(db, &model, &random, TABLE_INT, key, &arena);
+    }
+    arena_free(&arena);
+  }
+  cr_assert_gt(groups, 1000);
+  table__assert_db(db);
+  model_assert_equal(&model, txn_reader(db_txn(db)));
+  model_free(&model);
+  db_free(db);
+}

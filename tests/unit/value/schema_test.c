@@ -20,6 +20,7 @@ typedef struct Draft {
   IndexColumn index_columns[2];
   IndexDef index;
   uint16_t zero[1], player_key[2], carried[1];
+  KeptDef kept[2], index_kept[2];
   TableDef tables[3];
   TypeId keys[3];
   Str names[3];
@@ -36,10 +37,13 @@ static void draft_make(Draft *d) {
     .index_columns = {{1, true}, {0, false}}, .player_key = {1, 0}, .carried = {2}, .keys = {INT, INT, KEY_PAIR}, .names = {NAME("state"), NAME("Team"), NAME("Player")}};
   d->record = (RecordDef){STR(""), 2, d->key_fields};
   d->level = (EnumDef){STR("Level"), 2, true, d->cases};
-  d->index = (IndexDef){2, d->index_columns, true, 3, 1, d->carried};
+  d->kept[0] = (KeptDef){4, KEPT_COUNT};
+  d->kept[1] = (KeptDef){1, KEPT_SUM | KEPT_MAX};
+  d->index_kept[0] = (KeptDef){1, KEPT_MIN};
+  d->index = (IndexDef){2, d->index_columns, true, 3, 1, d->carried, 1, d->index_kept};
   d->tables[0] = (TableDef){.name = d->names[0], .column_count = 3, .columns = d->state_columns, .key_count = 1, .key = d->zero};
   d->tables[1] = (TableDef){.name = d->names[1], .column_count = 2, .columns = d->team_columns, .key_count = 1, .key = d->zero, .auto_key = true, .auto_column = 2, .rows_max = 1000};
-  d->tables[2] = (TableDef){.name = d->names[2], .column_count = 5, .columns = d->player_columns, .key_count = 2, .key = d->player_key, .index_count = 1, .indexes = &d->index};
+  d->tables[2] = (TableDef){.name = d->names[2], .column_count = 5, .columns = d->player_columns, .key_count = 2, .key = d->player_key, .index_count = 1, .indexes = &d->index, .kept_count = 2, .kept = d->kept};
   d->schema = (Schema){{.types = TYPE_ROWS, .count = TYPES, .records = &d->record, .record_count = 1, .enums = &d->level, .enum_count = 1,
                         .table_keys = d->keys, .table_names = d->names, .table_count = 3}, 3, d->tables};
 }
@@ -64,6 +68,9 @@ Test(schema, comes_back_from_its_bytes) {
   cr_assert_eq(schema_find_column(&back.tables[2], STR("open")), 3);
   cr_assert_eq(back.tables[1].rows_max, 1000);
   cr_assert(back.tables[2].indexes[0].columns[0].descending);
+  cr_assert_eq(schema_kept(&back.tables[2], SCHEMA_NO_INDEX, 1), KEPT_SUM | KEPT_MAX);
+  cr_assert_eq(schema_kept(&back.tables[2], 0, 1), KEPT_MIN);
+  cr_assert_eq(schema_kept(&back.tables[2], 0, 4), 0);
   uint8_t a[32], b[32];
   schema_hash(buf_str(&first), a);
   second.ptr[second.len - 1] ^= 1;
@@ -95,6 +102,14 @@ static void spoil_index_empty(Draft *d) { d->index.column_count = 0; }
 static void spoil_condition(Draft *d) { d->index.condition = 0; }
 static void spoil_condition_place(Draft *d) { d->index.condition = 5; }
 static void spoil_carried(Draft *d) { d->carried[0] = 5; }
+static void spoil_kept_column(Draft *d) { d->kept[0].column = 5; }
+static void spoil_kept_kinds(Draft *d) { d->kept[0].kinds = KEPT_SUM | KEPT_COUNT | KEPT_MIN | KEPT_MAX | 16; }
+static void spoil_kept_nothing(Draft *d) { d->kept[0].kinds = 0; }
+static void spoil_kept_count(Draft *d) { d->kept[1].kinds = KEPT_COUNT; }
+static void spoil_kept_text(Draft *d) { d->kept[0] = (KeptDef){0, KEPT_MIN}; }
+static void spoil_kept_twice(Draft *d) { d->kept[0].column = 1, d->kept[0].kinds = KEPT_MIN; }
+static void spoil_kept_many(Draft *d) { d->tables[2].kept_count = SCHEMA_KEPT_MAX + 1; }
+static void spoil_kept_not_carried(Draft *d) { d->index_kept[0] = (KeptDef){4, KEPT_COUNT}; }
 static void spoil_cascade(Draft *d) { d->player_columns[0].on_delete = ON_DELETE_CASCADE; }
 static void spoil_clear(Draft *d) { d->player_columns[1].on_delete = ON_DELETE_CLEAR; }
 
@@ -105,7 +120,9 @@ Test(schema, the_check_refuses_each_unsound_part) {
     {spoil_key_order, "has no order"}, {spoil_key_type, "key type"}, {spoil_key_twice, "key column twice"}, {spoil_key_column, "no such column"},
     {spoil_key_none, "0 key columns"}, {spoil_counter, "not a hidden int"}, {spoil_counter_place, "counter of table Team is missing"}, {spoil_index_list, "tags has no order"},
     {spoil_index_column, "no such column"}, {spoil_index_empty, "0 columns"}, {spoil_condition, "is no bool"}, {spoil_condition_place, "condition"},
-    {spoil_carried, "carries no such column"}, {spoil_cascade, "no reference"}, {spoil_clear, "not optional"},
+    {spoil_carried, "carries no such column"}, {spoil_kept_column, "keeps no such column: 5"}, {spoil_kept_kinds, "cannot be kept so"}, {spoil_kept_nothing, "cannot be kept so: 0"},
+    {spoil_kept_count, "cannot be kept so: 1"}, {spoil_kept_text, "cannot be kept so"}, {spoil_kept_twice, "kept twice"}, {spoil_kept_many, "33 columns of table Player are kept summed up; 32 are possible"},
+    {spoil_kept_not_carried, "does not carry: former"}, {spoil_cascade, "no reference"}, {spoil_clear, "not optional"},
   };
   for (size_t i = 0; i < countof(ROWS); i++) {
     Draft draft;
