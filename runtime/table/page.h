@@ -101,19 +101,12 @@ void pool_trim(PagePool *pool, uint64_t bytes_max);            // blocks of chun
 void pool_free(PagePool *pool);                                // all pages must have been given back
 Page *pool_take_large(PagePool *pool, uint64_t bytes);         // an overflow page of its own size; may fail
 
-// ---- cells ------------------------------------------------------------------------------------
+// ---- cells (cell.h reads and compares them) ------------------------------------------------------------------------------------
 static inline uint8_t *page_column(const Layout *layout, const Page *page, unsigned column) {
   return (uint8_t *)page + PAGE_HEADER_BYTES + (size_t)page->cap * layout->columns[column].before;
 }
-Cell page_cell(const Layout *layout, const Page *page, unsigned column, unsigned slot);
-Str page_text(const Page *page, const uint8_t *handle);
 // The overflow page of a text cell, or NULL.
 Page *page_overflow(const Layout *layout, const Page *page, unsigned column, unsigned slot);
-bool cell_overflows(const Layout *layout, unsigned column, size_t text_len);
-
-// Order of a row and `count` cells of a key (fewer than the whole: a prefix).
-int page_compare(const Layout *layout, const Page *page, unsigned slot, const Cell *key, unsigned count);
-int cell_compare(const LayoutColumn *column, Cell a, Cell b);
 // The first slot in [from, count) whose first `count` cells are >= the key (after: > the key).
 unsigned page_search(const Layout *layout, const Page *page, unsigned from, const Cell *key, unsigned count, bool after);
 

@@ -16,10 +16,19 @@ uint64_t reader_row_count(const Reader *reader, uint16_t table) { return reader-
 
 static const TreeShape *table_tree(const Reader *reader, uint16_t table) { return &reader->shape->trees[reader_table(reader, table)->tree]; }
 
+// Who looks for a row reads it next, most often more than one column: each lies in a line of its own, asked for together.
+enum { FETCH_COLUMNS = 12 };
+
+__attribute__((always_inline)) static inline void fetch_row(const Layout *layout, const Page *page, unsigned slot) {
+  unsigned count = layout->column_count < FETCH_COLUMNS ? layout->column_count : FETCH_COLUMNS;
+  for (unsigned c = layout->key_count; c < count; c++) __builtin_prefetch(page_column(layout, page, c) + (size_t)slot * layout->columns[c].width);
+}
+
 static bool find_cells(const Reader *reader, uint16_t table, const Cell *key, Row *out_row) {
   const Page *page;
   unsigned slot;
   if (!tree_find_row(table_tree(reader, table), reader->roots[reader_table(reader, table)->tree], key, &page, &slot)) return false;
+  fetch_row(table_tree(reader, table)->leaf, page, slot);
   *out_row = (Row){.page = page, .reader = reader, .slot = slot, .table = table};
   return true;
 }
@@ -186,6 +195,9 @@ struct Cursor {
   uint64_t version;
   Path path;                // to the row it stands on; before the first: to the row to come
   Bounds *bounds;           // NULL when whole
+  const Page *parent;       // of the leaf, when what lies ahead is known
+  Page *const *children, *const *cousins;  // of the parent, and of the next one
+  unsigned cousin_count;
   Cell *key;                // of a Txn's cursor: the entry's key it stands on
   char *key_text;
 };
@@ -199,6 +211,7 @@ static uint64_t cursor_high(const Cursor *cursor, Path *path) {
 
 // Finds the rows still to come: all, or those beyond the key it stood on.
 static void cursor_seek(Cursor *cursor) {
+  cursor->parent = NULL;
   Path other;
   uint64_t low, high;
   const TreeShape *tree = cursor->tree;
@@ -369,27 +382,35 @@ Err cursor_column(Cursor *cursor, uint16_t column, Arena *arena, Value *out_valu
 }
 
 // ---- a leaf at a time -------------------------------------------------------------------------
-// The leaf `ahead` of the one the cursor is in, under the same parent.
-static const Page *leaf_ahead(const Cursor *cursor, unsigned ahead) {
-  const Path *path = &cursor->path;
-  if (path->height < 2) return NULL;
-  const Page *parent = path->pages[path->height - 2];
-  unsigned slot = path->slots[path->height - 2] + ahead;
-  return slot < parent->count ? inner_child(cursor->tree, parent, slot) : NULL;
-}
-
-// GCC takes a function that only prefetches for one without effect and drops its calls, unless it is inlined by force.
+// As page_fetch.
 #define FETCH __attribute__((always_inline)) inline
 
 // Leaves lie anywhere in memory, so the processor cannot guess the next one. A scan asks early: for the head of a leaf eight
 // steps before it is reached, and for the column that is being read (and the key that a Txn's cursor keeps) three before.
-FETCH static void fetch_head(const Cursor *cursor) {
-  const Page *leaf = leaf_ahead(cursor, 8);
-  if (leaf) __builtin_prefetch(leaf);
+// The leaves to come are the children of this parent, and then those of the next.
+enum { AHEAD_HEAD = 8, AHEAD_COLUMN = 3 };
+
+static void look_ahead(Cursor *cursor) {
+  const Path *path = &cursor->path;
+  if (path->height < 2 || cursor->parent == path->pages[path->height - 2]) return;
+  unsigned level = path->height - 2;
+  const Page *next = NULL;
+  if (level > 0 && path->slots[level - 1] + 1u < path->pages[level - 1]->count) next = inner_child(cursor->tree, path->pages[level - 1], path->slots[level - 1] + 1u);
+  cursor->parent = path->pages[level];
+  cursor->children = inner_children(cursor->tree, cursor->parent);
+  cursor->cousins = next ? inner_children(cursor->tree, next) : NULL;
+  cursor->cousin_count = next ? next->count : 0;
+}
+
+static const Page *leaf_ahead(const Cursor *cursor, unsigned ahead) {
+  if (cursor->path.height < 2) return NULL;
+  unsigned slot = cursor->path.slots[cursor->path.height - 2] + ahead, count = cursor->parent->count;
+  if (slot < count) return cursor->children[slot];
+  return slot - count < cursor->cousin_count ? cursor->cousins[slot - count] : NULL;
 }
 
 FETCH static void fetch_column(const Cursor *cursor, unsigned column) {
-  const Page *leaf = leaf_ahead(cursor, 3);
+  const Page *leaf = leaf_ahead(cursor, AHEAD_COLUMN);
   if (!leaf) return;
   const Layout *layout = cursor->tree->leaf;
   const uint8_t *from = page_column(layout, leaf, column), *to = from + (size_t)leaf->count * layout->columns[column].width;
@@ -397,9 +418,31 @@ FETCH static void fetch_column(const Cursor *cursor, unsigned column) {
   if (cursor->key) __builtin_prefetch(page_column(layout, leaf, 0) + (size_t)(leaf->count - 1) * layout->columns[0].width);
 }
 
+// The usual step: from the last row of a leaf to the next leaf under the same parent.
+static bool step_leaf(Cursor *cursor) {
+  Path *path = &cursor->path;
+  if (cursor->backward || !cursor->stands || cursor->jumped || cursor->left == 0 || path->height < 2 || cursor_stale(cursor)) return false;
+  unsigned leaf = path->height - 1;
+  const Page *parent = path->pages[leaf - 1];
+  unsigned next = path->slots[leaf - 1] + 1u;
+  if (path->slots[leaf] + 1u < path->pages[leaf]->count || next >= parent->count || cursor->parent != parent) return false;
+  path->slots[leaf - 1] = (uint16_t)next;
+  path->pages[leaf] = cursor->children[next];
+  path->slots[leaf] = 0;
+  cursor->left--;
+  cursor->rank++;
+  return true;
+}
+
 bool cursor_batch(Cursor *cursor, LeafBatch *out_batch) {
-  if (!advance(cursor)) return false;
-  if (!cursor->backward) fetch_head(cursor);
+  if (!step_leaf(cursor)) {
+    if (!advance(cursor)) return false;
+    if (!cursor->backward) look_ahead(cursor);
+  }
+  if (!cursor->backward) {
+    const Page *leaf = leaf_ahead(cursor, AHEAD_HEAD);
+    if (leaf) __builtin_prefetch(leaf);
+  }
   unsigned here = cursor_slot(cursor);
   uint64_t more = cursor->backward ? here : cursor_page(cursor)->count - 1u - here;
   if (more > cursor->left) more = cursor->left;
@@ -419,37 +462,20 @@ void batch_stand(const LeafBatch *batch, uint32_t row) {
   keep_place(cursor);
 }
 
-// How the value itself lies.
-static BatchKind batch_kind(const LayoutColumn *column) {
-  switch ((CellKind)column->kind) {
-    case CELL_I64: return BATCH_I64;
-    case CELL_F64: return BATCH_F64;
-    case CELL_U8: return BATCH_U8;
-    case CELL_U16: return BATCH_U16;
-    case CELL_UUID: return BATCH_UUID;
-    case CELL_TEXT: return BATCH_TEXT;
-  }
-  return BATCH_I64;
-}
+_Static_assert((int)CELL_I64 == BATCH_I64 && (int)CELL_F64 == BATCH_F64 && (int)CELL_U8 == BATCH_U8 && (int)CELL_U16 == BATCH_U16 && (int)CELL_UUID == BATCH_UUID && (int)CELL_TEXT == BATCH_TEXT, "a cell's kind is that of a batch");
 
 bool batch_column(const LeafBatch *batch, uint16_t column, BatchColumn *out_column) {
   const Cursor *cursor = batch->cursor;
-  const Shape *shape = cursor->reader->shape;
-  const ColumnShape *def = &shape->tables[cursor->tree->table].columns[column];
+  const ColumnShape *def = &cursor->reader->shape->tables[cursor->tree->table].columns[column];
   uint16_t at = cursor->tree->index == SCHEMA_NO_INDEX ? def->at : cursor->tree->entry_at[column];
-  if (at == SCHEMA_NO_COLUMN) return false;
-  const Type *type = &shape->schema->types.types[def->type];
-  bool optional = type->kind == TYPE_OPTIONAL;
-  TypeId inside = optional ? type_of_key(&shape->schema->types, type->of) : def->type;
-  TypeKind kind = type_kind(&shape->schema->types, inside);
-  if (def->count != (optional ? 2 : 1) || kind == TYPE_RECORD || kind == TYPE_LIST || kind == TYPE_SET || kind == TYPE_MAP) return false;
-  if (kind == TYPE_ENUM && !shape->schema->types.enums[shape->schema->types.types[inside].of].plain) return false;
+  if (at == SCHEMA_NO_COLUMN || !def->is_array) return false;
   const Layout *layout = cursor->tree->leaf;
-  const LayoutColumn *cells = &layout->columns[at + (optional ? 1 : 0)];
-  *out_column = (BatchColumn){.kind = batch_kind(cells), .stride = cells->width};
-  out_column->values = page_column(layout, batch->page, at + (optional ? 1u : 0u)) + (size_t)batch->first * cells->width;
-  if (!cursor->backward) fetch_column(cursor, at + (optional ? 1u : 0u));
-  out_column->present = optional ? page_column(layout, batch->page, at) + batch->first : NULL;
+  unsigned value = at + (def->optional ? 1u : 0u);
+  const LayoutColumn *cells = &layout->columns[value];
+  *out_column = (BatchColumn){.kind = (BatchKind)cells->kind, .stride = cells->width};
+  out_column->values = page_column(layout, batch->page, value) + (size_t)batch->first * cells->width;
+  if (!cursor->backward) fetch_column(cursor, value);
+  out_column->present = def->optional ? page_column(layout, batch->page, at) + batch->first : NULL;
   return true;
 }
 

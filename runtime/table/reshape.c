@@ -95,7 +95,7 @@ static Err add_row(Reshape *reshape, uint32_t tree, Cell *cells) {
   if (reshape->db->bytes_max && reshape->next.pool.bytes_used > reshape->db->bytes_max) return ERR_LIMIT;
   for (unsigned class = 0; class < PAGE_CLASSES; class++)
     if (need.blocks[class]) TRY(pool_reserve(&reshape->next.pool, class, need.blocks[class]));
-  tree_insert(&reshape->next, tree, cells);
+  tree_insert(&reshape->next, tree, NULL, cells);
   return ERR_NONE;
 }
 

@@ -134,7 +134,9 @@ static Err add_column(const Shape *shape, const TableDef *def, unsigned column, 
   TypeId type = type_of_key(types, def->columns[column].type);
   unsigned at = cells->count;
   if (!add_type(types, type, cells, 0)) return ERR_LIMIT;
-  *out = (ColumnShape){.type = type, .at = (uint16_t)at, .count = (uint16_t)(cells->count - at), .flat = flat_kind(types, type), .optional = types->types[type].kind == TYPE_OPTIONAL};
+  bool optional = types->types[type].kind == TYPE_OPTIONAL;
+  TypeId inside = optional ? type_of_key(types, types->types[type].of) : type;
+  *out = (ColumnShape){.type = type, .at = (uint16_t)at, .count = (uint16_t)(cells->count - at), .flat = flat_kind(types, type), .optional = optional, .is_array = flat_kind(types, inside) != FLAT_NOT};
   return ERR_NONE;
 }
 

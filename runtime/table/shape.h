@@ -10,13 +10,13 @@
 #pragma once
 #include "runtime/base/arena.h"
 #include "runtime/base/buf.h"
-#include "runtime/table/page.h"
+#include "runtime/table/cell.h"
 #include "runtime/value/schema.h"
 
 // A column whose value is one cell, so that reading it is one step.
 typedef enum FlatKind { FLAT_NOT, FLAT_INT, FLAT_DECIMAL, FLAT_FLOAT, FLAT_TEXT, FLAT_UUID } FlatKind;
 
-typedef struct ColumnShape { TypeId type; uint16_t at, count; uint8_t flat; bool optional; } ColumnShape;  // cells [at, at + count) of the table's layout; type: references replaced
+typedef struct ColumnShape { TypeId type; uint16_t at, count; uint8_t flat; bool optional, is_array; } ColumnShape;  // cells [at, at + count) of the table's layout; type: references replaced; is_array: but for presence, one cell that is the value
 
 // What is kept of a column: where it lies in a leaf's row (present: of an optional, else SCHEMA_NO_COLUMN; value: when sum,
 // least or greatest are kept), and where in that of an inner page (SCHEMA_NO_COLUMN: not kept).

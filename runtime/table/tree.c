@@ -12,6 +12,8 @@
 #include "runtime/table/kept.h"
 
 // ---- reading ----------------------------------------------------------------------------------
+enum { SEARCH_BYTES = 448 };  // of a page, from its start, that a search is likely to look at: asked for in one go
+
 static const Layout *layout_at(const TreeShape *shape, unsigned level_from_root, unsigned height) {
   return level_from_root + 1 == height ? shape->leaf : shape->inner;
 }
@@ -24,8 +26,10 @@ static unsigned child_of(const TreeShape *shape, const Page *page, const Cell *k
 bool tree_find_row(const TreeShape *shape, TreeRoot root, const Cell *key, const Page **out_page, unsigned *out_slot) {
   const Page *page = root.page;
   if (!page) return false;
-  for (unsigned level = 1; level < root.height; level++)
+  for (unsigned level = 1; level < root.height; level++) {
     page = inner_child(shape, page, child_of(shape, page, key, shape->inner->key_count, true));
+    page_fetch(page, SEARCH_BYTES);
+  }
   unsigned slot = page_search(shape->leaf, page, 0, key, shape->leaf->key_count, false);
   if (slot == page->count || page_compare(shape->leaf, page, slot, key, shape->leaf->key_count) != 0) return false;
   *out_page = page;
@@ -42,6 +46,7 @@ bool tree_find(const TreeShape *shape, TreeRoot root, const Cell *key, Path *out
     out_path->pages[level] = page;
     out_path->slots[level] = (uint16_t)slot;
     page = inner_child(shape, page, slot);
+    page_fetch(page, SEARCH_BYTES);
   }
   unsigned slot = page_search(shape->leaf, page, 0, key, shape->leaf->key_count, false);
   out_path->pages[root.height - 1] = page;
@@ -150,9 +155,26 @@ void tree_need(const TreeShape *shape, TreeRoot root, uint32_t heap_bytes, TreeN
 // A change under way: the tree, and the path from its root to the row.
 typedef struct Edit { Db *db; const TreeShape *shape; TreeRoot *root; Path path; } Edit;
 
-static Edit edit_start(Db *db, uint32_t tree) {
+static void edit_start(Edit *edit, Db *db, uint32_t tree) {
   db__note_root(db, tree);
-  return (Edit){.db = db, .shape = &db->shape->trees[tree], .root = &db->txn.roots[tree]};
+  edit->db = db;
+  edit->shape = &db->shape->trees[tree];
+  edit->root = &db->txn.roots[tree];
+}
+
+// The place of the key: the given one, or found. A path is only as long as the tree is high.
+static void edit_seek(Edit *edit, const Path *path, const Cell *key, bool is_there) {
+  bool found = is_there;
+  if (!path) {
+    found = tree_find(edit->shape, *edit->root, key, &edit->path);
+  } else {
+    assert(path->height == edit->root->height && (!path->height || path->pages[0] == edit->root->page));
+    edit->path.height = path->height;
+    memcpy(edit->path.pages, path->pages, path->height * sizeof path->pages[0]);
+    memcpy(edit->path.slots, path->slots, path->height * sizeof path->slots[0]);
+  }
+  assert(found == is_there);
+  (void)found;
 }
 
 static const Layout *edit_layout(const Edit *edit, unsigned level) { return layout_at(edit->shape, level, edit->path.height); }
@@ -364,11 +386,10 @@ static void plant(Edit *edit, const Cell *cells) {
   *edit->root = (TreeRoot){.page = page, .rows = 1, .height = 1};
 }
 
-void tree_insert(Db *db, uint32_t tree, const Cell *cells) {
-  Edit edit = edit_start(db, tree);
-  bool found = tree_find(edit.shape, *edit.root, cells, &edit.path);
-  assert(!found);
-  (void)found;
+void tree_insert(Db *db, uint32_t tree, const Path *path, const Cell *cells) {
+  Edit edit;
+  edit_start(&edit, db, tree);
+  edit_seek(&edit, path, cells, false);
   if (edit.path.height == 0) {
     plant(&edit, cells);
     return;
@@ -465,11 +486,10 @@ static void shrink_leaf(Edit *edit, unsigned level) {
   replace_page(edit, level, build_page(edit, all_rows(page), 1, 0));
 }
 
-void tree_delete(Db *db, uint32_t tree, const Cell *key) {
-  Edit edit = edit_start(db, tree);
-  bool found = tree_find(edit.shape, *edit.root, key, &edit.path);
-  assert(found);
-  (void)found;
+void tree_delete(Db *db, uint32_t tree, const Path *path, const Cell *key) {
+  Edit edit;
+  edit_start(&edit, db, tree);
+  edit_seek(&edit, path, key, true);
   unsigned level = edit.path.height - 1;
   own_inner(&edit);
   own_page(&edit, level);
@@ -486,36 +506,40 @@ void tree_delete(Db *db, uint32_t tree, const Cell *key) {
 }
 
 // ---- updating ---------------------------------------------------------------------------------
-static uint32_t new_heap_bytes(const Layout *leaf, unsigned count, const uint16_t *columns, const Cell *cells) {
+static uint32_t new_heap_bytes(const Layout *leaf, TreeUpdate update) {
   uint32_t bytes = 0;
-  for (unsigned i = 0; i < count; i++) {
-    if (leaf->columns[columns[i]].kind != CELL_TEXT) continue;
-    size_t len = cells[i].text.len;
-    if (len > PAGE_TEXT_INLINE_MAX && !cell_overflows(leaf, columns[i], len)) bytes += (uint32_t)len;
+  for (unsigned i = 0; i < update.count; i++) {
+    if (leaf->columns[update.columns[i]].kind != CELL_TEXT) continue;
+    size_t len = update.cells[i].text.len;
+    if (len > PAGE_TEXT_INLINE_MAX && !cell_overflows(leaf, update.columns[i], len)) bytes += (uint32_t)len;
   }
   return bytes;
 }
 
-void tree_update(Db *db, uint32_t tree, const Cell *key, unsigned count, const uint16_t *columns, const Cell *cells) {
-  Edit edit = edit_start(db, tree);
-  bool found = tree_find(edit.shape, *edit.root, key, &edit.path);
-  assert(found);
-  (void)found;
+static void set_cells(Edit *edit, Page *page, unsigned slot, TreeUpdate update) {
+  const Layout *leaf = edit->shape->leaf;
+  for (unsigned i = 0; i < update.count; i++) {
+    assert(update.columns[i] >= leaf->key_count);
+    retire_overflow(edit, page, slot, update.columns[i]);
+    page_set_cell(leaf, page, update.columns[i], slot, update.cells[i]);
+  }
+}
+
+void tree_update(Db *db, uint32_t tree, const Path *path, const Cell *key, TreeUpdate update) {
+  Edit edit;
+  edit_start(&edit, db, tree);
+  edit_seek(&edit, path, key, true);
   own_inner(&edit);
   unsigned level = edit.path.height - 1;
-  const Layout *leaf = edit.shape->leaf;
-  uint32_t heap = new_heap_bytes(leaf, count, columns, cells);
+  uint32_t heap = new_heap_bytes(edit.shape->leaf, update);
   if (heap) make_room(&edit, &level, 0, heap, key);
   else own_page(&edit, level);
   Page *page = edit.path.pages[level];
+  unsigned slot = edit.path.slots[level];
   KeptValue before[SCHEMA_KEPT_MAX], after[SCHEMA_KEPT_MAX];
-  kept_of_row(edit.shape, page, edit.path.slots[level], before);
-  for (unsigned i = 0; i < count; i++) {
-    assert(columns[i] >= leaf->key_count);
-    retire_overflow(&edit, page, edit.path.slots[level], columns[i]);
-    page_set_cell(leaf, page, columns[i], edit.path.slots[level], cells[i]);
-  }
+  kept_of_row(edit.shape, page, slot, before);
+  set_cells(&edit, page, slot, update);
   if (!edit.shape->kept_count) return;
-  kept_of_row(edit.shape, page, edit.path.slots[level], after);
+  kept_of_row(edit.shape, page, slot, after);
   count_row(&edit, 0, before, after);
 }

@@ -25,15 +25,18 @@ bool path_back(const TreeShape *shape, Path *path);
 typedef struct TreeNeed { uint32_t blocks[PAGE_CLASSES]; } TreeNeed;
 void tree_need(const TreeShape *shape, TreeRoot root, uint32_t heap_bytes, TreeNeed *need);
 
-void tree_insert(Db *db, uint32_t tree, const Cell *cells);   // the key must not be there
-void tree_delete(Db *db, uint32_t tree, const Cell *key);     // it must be there
+// `path`: as tree_find filled it since the tree's last change, or NULL to find the place again.
+void tree_insert(Db *db, uint32_t tree, const Path *path, const Cell *cells);  // the key must not be there
+void tree_delete(Db *db, uint32_t tree, const Path *path, const Cell *key);    // it must be there
 // Sets cells of the row that is there; none of them in the key.
-void tree_update(Db *db, uint32_t tree, const Cell *key, unsigned count, const uint16_t *columns, const Cell *cells);
+typedef struct TreeUpdate { unsigned count; const uint16_t *columns; const Cell *cells; } TreeUpdate;
+void tree_update(Db *db, uint32_t tree, const Path *path, const Cell *key, TreeUpdate update);
 
 // Child and rows of an inner page.
-static inline Page *inner_child(const TreeShape *shape, const Page *page, unsigned slot) {
-  return ((Page *const *)(const void *)page_column(shape->inner, page, shape->inner->key_count))[slot];
+static inline Page *const *inner_children(const TreeShape *shape, const Page *page) {
+  return (Page *const *)(const void *)page_column(shape->inner, page, shape->inner->key_count);
 }
+static inline Page *inner_child(const TreeShape *shape, const Page *page, unsigned slot) { return inner_children(shape, page)[slot]; }
 static inline uint64_t inner_rows(const TreeShape *shape, const Page *page, unsigned slot) {
   return ((const uint64_t *)(const void *)page_column(shape->inner, page, shape->inner->key_count + 1u))[slot];
 }

@@ -15,6 +15,7 @@ typedef struct Plan {
   const TableDef *def;
   const TreeShape *rows;
   uint16_t number;          // of the table
+  Path path;                // of the row in the table's tree
   TreeNeed need;
   uint64_t bytes;           // that the change adds to txn_changed_bytes
   bool grows;               // the budget has a say; taking away and changing numbers is always allowed
@@ -22,12 +23,21 @@ typedef struct Plan {
   uint64_t keys_len;        // to go back to
 } Plan;
 
-static Plan plan_start(Txn *txn, uint16_t table) {
+static void plan_start(Plan *plan, Txn *txn, uint16_t table) {
   Db *db = txn_db(txn);
   assert(table < db->shape->schema->table_count);
   const TableShape *shape = &db->shape->tables[table];
   arena_reset(&db->scratch);
-  return (Plan){.db = db, .table = shape, .def = &db->shape->schema->tables[table], .rows = &db->shape->trees[shape->tree], .number = table, .keys_len = txn->keys.len};
+  plan->db = db;
+  plan->table = shape;
+  plan->def = &db->shape->schema->tables[table];
+  plan->rows = &db->shape->trees[shape->tree];
+  plan->number = table;
+  plan->need = (TreeNeed){0};
+  plan->bytes = 0;
+  plan->grows = false;
+  plan->overflow = NULL;
+  plan->keys_len = txn->keys.len;
 }
 
 static Err plan_fail(Plan *plan, Err err) {
@@ -122,6 +132,13 @@ static uint64_t cells_bytes(const Layout *layout, const Cell *cells) {
 // Where the entries of the table's indexes lie in db->entries.
 static Cell *next_entry(Cell *entry, const TreeShape *index) { return entry + index->leaf->column_count; }
 
+// The leaf is about to be copied whole.
+static void fetch_leaf(const Plan *plan) {
+  if (!plan->path.height) return;
+  const Page *leaf = plan->path.pages[plan->path.height - 1];
+  if (leaf->born != plan->db->epoch) page_fetch(leaf, leaf->size);
+}
+
 // ---- insert -----------------------------------------------------------------------------------
 static Err insert_cells(Plan *plan, const Value *columns, Cell *cells) {
   for (unsigned c = 0; c < plan->def->column_count; c++) {
@@ -148,10 +165,9 @@ static Err insert_entries(Plan *plan, const Cell *cells) {
 static Err insert_plan(Plan *plan, const Value *columns, Change *change) {
   Db *db = plan->db;
   TreeRoot root = db->txn.roots[plan->table->tree];
-  const Page *page;
-  unsigned slot;
   TRY(insert_cells(plan, columns, db->cells));
-  if (tree_find_row(plan->rows, root, db->cells, &page, &slot)) return ERR_EXISTS;
+  if (tree_find(plan->rows, root, db->cells, &plan->path)) return ERR_EXISTS;
+  fetch_leaf(plan);
   if (plan->def->rows_max && root.rows >= plan->def->rows_max && !db->txn.applying) return ERR_LIMIT;
   plan->bytes = cells_bytes(plan->rows->leaf, db->cells);
   plan->grows = true;
@@ -163,16 +179,17 @@ static Err insert_plan(Plan *plan, const Value *columns, Change *change) {
 }
 
 Err txn_insert(Txn *txn, uint16_t table, const Value *columns) {
-  Plan plan = plan_start(txn, table);
+  Plan plan;
+  plan_start(&plan, txn, table);
   Change change;
   Err err = insert_plan(&plan, columns, &change);
   if (err != ERR_NONE) return plan_fail(&plan, err);
   plan_done(&plan, change);
-  tree_insert(plan.db, plan.table->tree, plan.db->cells);
+  tree_insert(plan.db, plan.table->tree, &plan.path, plan.db->cells);
   const Cell *entry = plan.db->entries;
   for (unsigned i = 0; i < plan.table->index_count; i++) {
     uint32_t tree = plan.table->tree + 1 + i;
-    tree_insert(plan.db, tree, entry);
+    tree_insert(plan.db, tree, NULL, entry);
     entry += plan.db->shape->trees[tree].leaf->column_count;
   }
   return ERR_NONE;
@@ -185,7 +202,10 @@ static void entry_key(const Layout *rows, const TreeShape *index, const Page *pa
 
 static Err find_plan(Plan *plan, Value key, Cell *cells, const Page **page, unsigned *slot) {
   TRY(cells_from_key(plan->db->shape, plan->table, key, cells));
-  if (!tree_find_row(plan->rows, plan->db->txn.roots[plan->table->tree], cells, page, slot)) return ERR_NOT_FOUND;
+  if (!tree_find(plan->rows, plan->db->txn.roots[plan->table->tree], cells, &plan->path)) return ERR_NOT_FOUND;
+  fetch_leaf(plan);
+  *page = plan->path.pages[plan->path.height - 1];
+  *slot = plan->path.slots[plan->path.height - 1];
   for (unsigned c = 0; plan->rows->leaf->key_text_count && c < plan->table->key_cells; c++) TRY(keep_text(plan, plan->rows->leaf, c, &cells[c]));
   return ERR_NONE;
 }
@@ -202,7 +222,8 @@ static Err delete_plan(Plan *plan, Value key, Cell *cells, Change *change, const
 }
 
 Err txn_delete(Txn *txn, uint16_t table, Value key) {
-  Plan plan = plan_start(txn, table);
+  Plan plan;
+  plan_start(&plan, txn, table);
   Change change;
   Cell cells[LAYOUT_KEY_MAX], old[LAYOUT_KEY_MAX];
   const Page *page;
@@ -213,9 +234,9 @@ Err txn_delete(Txn *txn, uint16_t table, Value key) {
   for (unsigned i = 0; i < plan.table->index_count; i++) {
     uint32_t tree = plan.table->tree + 1 + i;
     entry_key(plan.rows->leaf, &plan.db->shape->trees[tree], page, slot, old);
-    tree_delete(plan.db, tree, old);
+    tree_delete(plan.db, tree, NULL, old);
   }
-  tree_delete(plan.db, plan.table->tree, cells);
+  tree_delete(plan.db, plan.table->tree, &plan.path, cells);
   return ERR_NONE;
 }
 
@@ -317,18 +338,19 @@ static void update_index(Plan *plan, const Update *update, uint32_t tree, const 
   if (touch == TOUCH_KEY) {
     Cell old[LAYOUT_KEY_MAX];
     entry_key(plan->rows->leaf, index, update->page, update->slot, old);
-    tree_delete(db, tree, old);
-    tree_insert(db, tree, entry);
+    tree_delete(db, tree, NULL, old);
+    tree_insert(db, tree, NULL, entry);
   } else if (touch == TOUCH_CARRIED) {
     for (unsigned c = index->leaf->key_count; c < index->leaf->column_count; c++) {
       uint16_t column = (uint16_t)c;
-      if (changed_cell(db, update, index->source[c])) tree_update(db, tree, entry, 1, &column, &entry[c]);
+      if (changed_cell(db, update, index->source[c])) tree_update(db, tree, NULL, entry, (TreeUpdate){1, &column, &entry[c]});
     }
   }
 }
 
 Err txn_update(Txn *txn, uint16_t table, Value key, uint16_t count, const uint16_t *columns, const Value *values) {
-  Plan plan = plan_start(txn, table);
+  Plan plan;
+  plan_start(&plan, txn, table);
   Update update;
   Change change;
   update.count = 0;
@@ -344,6 +366,6 @@ Err txn_update(Txn *txn, uint16_t table, Value key, uint16_t count, const uint16
     update_index(&plan, &update, tree, entry);
     entry += plan.db->shape->trees[tree].leaf->column_count;
   }
-  tree_update(plan.db, plan.table->tree, update.key, update.count, plan.db->columns, plan.db->cells);
+  tree_update(plan.db, plan.table->tree, &plan.path, update.key, (TreeUpdate){update.count, plan.db->columns, plan.db->cells});
   return ERR_NONE;
 }
