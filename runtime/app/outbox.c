@@ -45,7 +45,7 @@ static HostResult put(Exec *exec, Txn *txn, uint16_t table, Str output, Str body
   Value columns[OUTBOX_COLUMNS] = {[OUTBOX_ID] = {.i = id}, [OUTBOX_OUTPUT] = {.text = output}, [OUTBOX_AT] = {.i = exec->call.now_us}, [OUTBOX_BODY] = {.text = body}};
   if (err == ERR_NONE) err = txn_insert(txn, table, columns);
   if (err == ERR_NONE) return HOST_OK;
-  if (err == ERR_LIMIT) return vm_reject(exec, ERROR_LIMIT, (Str){0}, "There is no room for another message.");
+  if (err == ERR_LIMIT || err == ERR_FULL) return vm_reject(exec, ERROR_LIMIT, (Str){0}, "There is no room for another message.");
   return vm_fault(exec, err == ERR_MEMORY ? FAULT_BUDGET : FAULT_STORE, err_words(err));
 }
 

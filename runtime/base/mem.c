@@ -4,7 +4,9 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 static atomic_uint_fast64_t allocations, frees, fail_at;
 static atomic_int fail_for_ever;
@@ -28,8 +30,6 @@ void *mem_alloc_zero(size_t count, size_t size) {
   return counted(may_allocate() ? calloc(count ? count : 1, size ? size : 1) : NULL);
 }
 
-void *mem_alloc_aligned(size_t alignment, size_t size) { return counted(may_allocate() ? aligned_alloc(alignment, size) : NULL); }
-
 void *mem_realloc(void *block, size_t size) {
   if (!block) return mem_alloc(size);
   bool may = may_allocate();
@@ -41,6 +41,25 @@ void mem_free(void *block) {
   if (!block) return;
   atomic_fetch_add_explicit(&frees, 1, memory_order_relaxed);
   free(block);
+}
+
+// Twice the size holds an aligned block; what lies in front of it and behind goes back at once.
+static void *map_aligned(size_t size) {
+  if (size > SIZE_MAX / 2) return NULL;
+  char *all = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) return NULL;
+  size_t before = (size_t)(-(uintptr_t)all & (size - 1));
+  if (before) (void)munmap(all, before);
+  (void)munmap(all + before + size, size - before);
+  return all + before;
+}
+
+void *mem_map(size_t size) { return counted(may_allocate() ? map_aligned(size) : NULL); }
+
+void mem_unmap(void *block, size_t size) {
+  if (!block) return;
+  atomic_fetch_add_explicit(&frees, 1, memory_order_relaxed);
+  (void)munmap(block, size);
 }
 
 uint64_t mem_blocks_held(void) { return atomic_load(&allocations) - atomic_load(&frees); }

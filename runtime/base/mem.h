@@ -9,9 +9,12 @@
 
 void *mem_alloc(size_t size);                     // not cleared
 void *mem_alloc_zero(size_t count, size_t size);  // cleared; NULL when count * size overflows
-void *mem_alloc_aligned(size_t alignment, size_t size);  // a power of two; not cleared
 void *mem_realloc(void *block, size_t size);      // as realloc; the old block stays valid when NULL comes back
 void mem_free(void *block);                       // NULL is fine
+// Straight from the system, aligned to its size (a power of two of whole pages), cleared: for large blocks that must go back
+// when they are let go, which malloc does not promise. mem_unmap takes the size again; NULL is fine.
+void *mem_map(size_t size);
+void mem_unmap(void *block, size_t size);
 
 // Blocks allocated and not yet freed, and allocations made since the start of the process.
 uint64_t mem_blocks_held(void);

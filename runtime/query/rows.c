@@ -13,7 +13,8 @@ static HostResult failed(Exec *exec, uint16_t table, Err err) {
   if (err == ERR_NONE) return HOST_OK;
   if (err == ERR_NOT_FOUND) return vm_fault(exec, FAULT_ROW_GONE, NULL);
   if (err == ERR_EXISTS) return vm_reject(exec, ERROR_DUPLICATE, def->columns[def->key[0]].name, NULL);
-  if (err == ERR_LIMIT) return vm_reject(exec, ERROR_LIMIT, (Str){0}, "This is full: a limit of rows or memory is reached.");
+  if (err == ERR_LIMIT) return vm_reject(exec, ERROR_LIMIT, (Str){0}, "This is full: it has as many rows as it may, or a key is too long.");
+  if (err == ERR_FULL) return vm_reject(exec, ERROR_LIMIT, (Str){0}, "The app's data takes all the memory that it may.");
   return vm_fault(exec, err == ERR_MEMORY ? FAULT_BUDGET : FAULT_STORE, err_words(err));
 }
 

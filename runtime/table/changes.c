@@ -368,7 +368,7 @@ static Err apply_all(Replay *replay) {
       Err err = apply_row(replay);
       if (err == ERR_NONE) continue;
       Str name = schema->tables[replay->table].name;
-      if (err == ERR_MEMORY || err == ERR_LIMIT) return err;
+      if (err == ERR_MEMORY || err == ERR_LIMIT || err == ERR_FULL) return err;
       return err_say(ERR_FORMAT, replay->out_text, "row %llu of table \"" STR_FMT "\" does not fit what is there (%s)", (unsigned long long)i + 1, STR_ARG(name), err_words(err));
     }
   }

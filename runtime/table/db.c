@@ -272,13 +272,31 @@ void db__seal_pages(Db *db) {
   pool_trim(&db->pool, db->pool.bytes_used / 16 > POOL_BYTES_MIN ? db->pool.bytes_used / 16 : POOL_BYTES_MIN);
 }
 
+// The lists of a large batch are not kept for the small ones that follow.
+enum { LIST_KEPT_MAX = 16384, KEYS_KEPT_BYTES_MAX = 1 << 20 };
+
+static void shorten_lists(Txn *txn) {
+  if (txn->change_cap > LIST_KEPT_MAX) {
+    mem_free(txn->changes);
+    txn->changes = NULL;
+    txn->change_cap = 0;
+  }
+  if (txn->root_change_cap > LIST_KEPT_MAX) {
+    mem_free(txn->root_changes);
+    txn->root_changes = NULL;
+    txn->root_change_cap = 0;
+  }
+  if (txn->keys.cap > KEYS_KEPT_BYTES_MAX) buf_free(&txn->keys);
+  else buf_clear(&txn->keys);
+}
+
 void txn_seal(Txn *txn, uint64_t number) {
   Db *db = txn_db(txn);
   assert(number > db->sealed_number || number == 0);
   for (uint32_t i = 0; i < txn->root_change_count; i++) db->sealed[txn->root_changes[i].tree] = txn->roots[txn->root_changes[i].tree];
   db__seal_pages(db);
   txn->root_change_count = txn->change_count = 0;
-  buf_clear(&txn->keys);
+  shorten_lists(txn);
   db->sealed_number = number;
 }
 

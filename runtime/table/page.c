@@ -30,19 +30,22 @@ _Static_assert(PAGE_BYTES_MIN == 1 << 8, "page_class_for counts from it");
 
 static uint64_t block_bytes(const Page *page);
 
-// With many pages it is the address translation that costs: a page in a huge page misses half as often. What a chunk held
-// is used again but not given back before the Db goes.
-struct PoolChunk { PoolChunk *older; };
+// With many pages it is the address translation that costs: a page in a huge page misses half as often. A chunk goes back to
+// the system when none of its blocks is in use and there is more free than is wanted.
+struct PoolChunk { PoolChunk *older; uint32_t in_use; bool going; };
 enum { CHUNK_HEAD_BYTES = 64 };
+
+static PoolChunk *chunk_of(const Page *page) { return (PoolChunk *)((uintptr_t)page & ~(uintptr_t)(POOL_CHUNK_BYTES - 1)); }
 
 static Page *cut_block(PagePool *pool, uint32_t bytes) {
   if (!pool->chunk || pool->chunk_at + bytes > POOL_CHUNK_BYTES) {
-    PoolChunk *chunk = mem_alloc_aligned(POOL_CHUNK_BYTES, POOL_CHUNK_BYTES);
+    PoolChunk *chunk = mem_map(POOL_CHUNK_BYTES);
     if (!chunk) return NULL;
     (void)madvise(chunk, POOL_CHUNK_BYTES, MADV_HUGEPAGE);  // a wish; without it all is as before
-    chunk->older = pool->chunk;
+    *chunk = (PoolChunk){.older = pool->chunk};
     pool->chunk = chunk;
     pool->chunk_at = CHUNK_HEAD_BYTES;
+    pool->chunks_idle++;
   }
   Page *page = (Page *)(void *)((uint8_t *)pool->chunk + pool->chunk_at);
   pool->chunk_at += bytes;
@@ -83,6 +86,7 @@ static Page *pop(PagePool *pool, unsigned class) {
   pool->bytes_free -= block_bytes(page);
   pool->bytes_used += block_bytes(page);
   page->size = page_class_bytes(class);
+  if (page->in_chunk && chunk_of(page)->in_use++ == 0) pool->chunks_idle--;
   return page;
 }
 
@@ -110,13 +114,56 @@ void pool_give(PagePool *pool, Page *page) {
     mem_free(page);
     return;
   }
+  if (page->in_chunk && --chunk_of(page)->in_use == 0) pool->chunks_idle++;
   page->dead_next = pool->free[page->class];
   pool->free[page->class] = page;
   pool->count[page->class]++;
   pool->bytes_free += block_bytes(page);
 }
 
+// Takes the blocks of chunks that go out of a list of free ones.
+static void sweep_list(PagePool *pool, unsigned class) {
+  Page **link = &pool->free[class];
+  while (*link) {
+    Page *page = *link;
+    if (!page->in_chunk || !chunk_of(page)->going) {
+      link = &page->dead_next;
+      continue;
+    }
+    *link = page->dead_next;
+    pool->count[class]--;
+    pool->bytes_free -= block_bytes(page);
+  }
+}
+
+// Marks idle chunks until enough will be free, sweeps their blocks out of the lists, and lets them go. A walk over all that
+// is free: seldom, since only a state that has shrunk by whole chunks has idle ones.
+static void release_chunks(PagePool *pool, uint64_t bytes_max) {
+  uint64_t surplus = pool->bytes_free - bytes_max;
+  bool any = false;
+  for (PoolChunk *chunk = pool->chunk; chunk; chunk = chunk->older) {
+    chunk->going = chunk->in_use == 0 && surplus >= POOL_CHUNK_BYTES;
+    if (!chunk->going) continue;
+    surplus -= POOL_CHUNK_BYTES;
+    any = true;
+  }
+  if (!any) return;
+  for (unsigned class = 0; class < PAGE_CLASSES; class++) sweep_list(pool, class);
+  if (pool->chunk->going) pool->chunk_at = POOL_CHUNK_BYTES;  // the next newest is full
+  for (PoolChunk **link = &pool->chunk; *link;) {
+    PoolChunk *chunk = *link;
+    if (!chunk->going) {
+      link = &chunk->older;
+      continue;
+    }
+    *link = chunk->older;
+    pool->chunks_idle--;
+    mem_unmap(chunk, POOL_CHUNK_BYTES);
+  }
+}
+
 void pool_trim(PagePool *pool, uint64_t bytes_max) {
+  if (pool->chunks_idle && pool->bytes_free >= bytes_max + POOL_CHUNK_BYTES) release_chunks(pool, bytes_max);
   for (unsigned class = PAGE_CLASSES; class-- > 0;)
     while (pool->bytes_free > bytes_max && pool->free[class] && !pool->free[class]->in_chunk) {
       Page *page = pop(pool, class);
@@ -134,7 +181,7 @@ void pool_free(PagePool *pool) {
     }
   while (pool->chunk) {
     PoolChunk *older = pool->chunk->older;
-    mem_free(pool->chunk);
+    mem_unmap(pool->chunk, POOL_CHUNK_BYTES);
     pool->chunk = older;
   }
   *pool = (PagePool){0};

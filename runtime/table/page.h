@@ -91,13 +91,14 @@ typedef struct PagePool {
   uint64_t bytes_free, bytes_used;
   PoolChunk *chunk;                                            // the newest
   uint32_t chunk_at;                                           // bytes of it that were given
+  uint32_t chunks_idle;                                        // chunks none of whose blocks is in use
 } PagePool;
 uint32_t page_class_bytes(unsigned class);
 unsigned page_class_for(uint32_t bytes);                       // the smallest that holds so many
 MUST_USE Err pool_reserve(PagePool *pool, unsigned class, uint32_t count);
 Page *pool_take(PagePool *pool, unsigned class);               // header not cleared; NULL only beyond what was reserved
 void pool_give(PagePool *pool, Page *page);
-void pool_trim(PagePool *pool, uint64_t bytes_max);            // blocks of chunks stay
+void pool_trim(PagePool *pool, uint64_t bytes_max);            // gives back what is free beyond so much, chunks as wholes
 void pool_free(PagePool *pool);                                // all pages must have been given back
 Page *pool_take_large(PagePool *pool, uint64_t bytes);         // an overflow page of its own size; may fail
 

@@ -92,7 +92,7 @@ static Err add_row(Reshape *reshape, uint32_t tree, Cell *cells) {
   if (cells_key_bytes(shape->leaf, cells) > TABLE_KEY_BYTES_MAX) return ERR_LIMIT;
   TRY(keep_large(reshape, shape->leaf, cells));
   tree_need(shape, reshape->next.txn.roots[tree], cells_heap_bytes(shape->leaf, cells), &need);
-  if (reshape->db->bytes_max && reshape->next.pool.bytes_used > reshape->db->bytes_max) return ERR_LIMIT;
+  if (reshape->db->bytes_max && reshape->next.pool.bytes_used > reshape->db->bytes_max) return ERR_FULL;
   for (unsigned class = 0; class < PAGE_CLASSES; class++)
     if (need.blocks[class]) TRY(pool_reserve(&reshape->next.pool, class, need.blocks[class]));
   tree_insert(&reshape->next, tree, NULL, cells);

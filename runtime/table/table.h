@@ -4,9 +4,10 @@
 // Owns:   Db owns all pages. Values read through a Reader point into pages: those of a Snapshot live until it is
 //         released; those of a Txn until the next change through it (copy what must live longer).
 // Thread: Db and Txn: the owner only. Snapshot: any thread once taken; taking and releasing: the owner.
-// Errors: ERR_EXISTS (key taken), ERR_NOT_FOUND (no such row), ERR_LIMIT (rows_max, bytes budget, key too long), ERR_MEMORY.
-//         A failed change changes nothing.
-// Limits: TABLE_KEY_BYTES_MAX for a key or index entry; the Db's bytes_max, which one change may pass by the pages it takes.
+// Errors: ERR_EXISTS (key taken), ERR_NOT_FOUND (no such row), ERR_LIMIT (rows_max, key too long), ERR_FULL (bytes_max),
+//         ERR_MEMORY. A failed change changes nothing.
+// Limits: TABLE_KEY_BYTES_MAX for a key or index entry; the Db's bytes_max, which pages that only snapshots see count towards:
+//         one change may pass it by the pages it takes, and changes of numbers alone by a quarter. Deletes never fail for it.
 #pragma once
 #include "runtime/base/arena.h"
 #include "runtime/base/err.h"

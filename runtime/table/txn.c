@@ -18,7 +18,7 @@ typedef struct Plan {
   Path path;                // of the row in the table's tree
   TreeNeed need;
   uint64_t bytes;           // that the change adds to txn_changed_bytes
-  bool grows;               // the budget has a say; taking away and changing numbers is always allowed
+  bool grows, takes_away;   // what the budget has to say (is_full)
   Page *overflow;           // made for it, by dead_next
   uint64_t keys_len;        // to go back to
 } Plan;
@@ -35,7 +35,7 @@ static void plan_start(Plan *plan, Txn *txn, uint16_t table) {
   plan->number = table;
   plan->need = (TreeNeed){0};
   plan->bytes = 0;
-  plan->grows = false;
+  plan->grows = plan->takes_away = false;
   plan->overflow = NULL;
   plan->keys_len = txn->keys.len;
 }
@@ -56,7 +56,7 @@ static Err plan_fail(Plan *plan, Err err) {
 static Err keep_text(Plan *plan, const Layout *layout, unsigned column, Cell *cell) {
   if (layout->columns[column].kind != CELL_TEXT) return ERR_NONE;
   if (cell_overflows(layout, column, cell->text.len)) {
-    if (plan->db->bytes_max && cell->text.len > plan->db->bytes_max) return ERR_LIMIT;
+    if (plan->db->bytes_max && !plan->db->txn.applying && cell->text.len > plan->db->bytes_max) return ERR_FULL;
     Page *page = db__page_new_large(plan->db, cell->text.len);
     if (!page) return ERR_MEMORY;
     page->dead_next = plan->overflow;
@@ -75,11 +75,21 @@ static Err keep_texts(Plan *plan, const Layout *layout, Cell *cells) {
   return ERR_NONE;
 }
 
+// Changes that only set numbers need no more room, but copy pages that a held snapshot still sees: they may go so far over
+// the budget that an app that is full can still be worked with, and no further. Taking away is always allowed, and so is what
+// was saved once.
+static bool is_full(const Plan *plan) {
+  const Db *db = plan->db;
+  if (!db->bytes_max || db->txn.applying || plan->takes_away) return false;
+  uint64_t most = plan->grows ? db->bytes_max : db->bytes_max + db->bytes_max / 4;
+  return db->pool.bytes_used + plan->bytes > most;
+}
+
 // Pages and list entries for all that follows. The budget is looked at before and not counted to the last page: what a
 // change may need at worst is far more than what it takes, and a small app would be refused long before it is full.
 static Err plan_reserve(Plan *plan) {
   Db *db = plan->db;
-  if (plan->grows && db->bytes_max && db->pool.bytes_used + plan->bytes > db->bytes_max) return ERR_LIMIT;
+  if (is_full(plan)) return ERR_FULL;
   for (unsigned class = 0; class < PAGE_CLASSES; class++)
     if (plan->need.blocks[class] > db->pool.count[class]) TRY(pool_reserve(&db->pool, class, plan->need.blocks[class]));
   return db__reserve_lists(db, 1u + plan->table->index_count);
@@ -213,6 +223,7 @@ static Err find_plan(Plan *plan, Value key, Cell *cells, const Page **page, unsi
 static Err delete_plan(Plan *plan, Value key, Cell *cells, Change *change, const Page **page, unsigned *slot) {
   TRY(find_plan(plan, key, cells, page, slot));
   plan->bytes = plan->rows->leaf->row_bytes;
+  plan->takes_away = true;
   for (unsigned i = 0; i <= plan->table->index_count; i++) {
     uint32_t tree = plan->table->tree + i;
     tree_need(&plan->db->shape->trees[tree], plan->db->txn.roots[tree], 0, &plan->need);
