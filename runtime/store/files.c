@@ -5,55 +5,10 @@
 
 #include "runtime/base/mem.h"
 #include "runtime/base/rng.h"
-#include "runtime/store/bytes.h"
 #include "runtime/store/state.h"
-
-static const char PAGES_MAGIC[8] = {'A', 'U', 'P', 'P', 'A', 'G', 'E', 'S'};
-enum { PAGES_HEADER_BYTES = 512 };
 
 Err store__say(const Store *store, Err err, ErrText *out_text, const char *what) {
   return err_say(err, out_text, "%s: %s: %s", store->dir_name ? store->dir_name : ":memory:", what, err_words(err));
-}
-
-// ---- the page file ----------------------------------------------------------------------------
-// 0 magic · 8 u32 version · 12 u32 0 · 16 id of the store · 32 zeros · 504 u64 checksum of the 504 bytes before, keyed with the id
-static uint64_t pages_sum(const uint8_t *block) {
-  ChecksumKey key;
-  memcpy(key.bytes, block + 16, sizeof key.bytes);
-  return checksum(&key, block, 504);
-}
-
-static Err write_pages(Store *store) {
-  uint8_t block[PAGES_HEADER_BYTES] = {0};
-  memcpy(block, PAGES_MAGIC, 8);
-  put_u32(block + 8, STORE_PAGES_VERSION);
-  memcpy(block + 16, store->log.id.bytes, LOG_ID_BYTES);
-  put_u64(block + 504, pages_sum(block));
-  return file_replace(store->options.files, store->dir, STORE_PAGES_NAME, (Str){(const char *)block, sizeof block});
-}
-
-static Err check_pages(Store *store, const uint8_t *block, ErrText *out_text) {
-  bool magic = memcmp(block, PAGES_MAGIC, 8) == 0;
-  uint32_t version = get_u32(block + 8);
-  if (magic && get_u64(block + 504) == pages_sum(block) && version > STORE_PAGES_VERSION)
-    return err_say(ERR_VERSION, out_text, "%s/%s: written by a newer aup (format %u, this one reads %d)", store->dir_name, STORE_PAGES_NAME, version, STORE_PAGES_VERSION);
-  if (!magic || version != STORE_PAGES_VERSION || get_u64(block + 504) != pages_sum(block))
-    return err_say(ERR_DAMAGED, out_text, "%s/%s: damaged at offset 0: this is no start of a page file", store->dir_name, STORE_PAGES_NAME);
-  memcpy(store->log.id.bytes, block + 16, LOG_ID_BYTES);
-  return ERR_NONE;
-}
-
-static Err read_pages(Store *store, ErrText *out_text) {
-  FileSystem *fs = store->options.files;
-  uint8_t block[PAGES_HEADER_BYTES];
-  File *file;
-  Err err = fs->open(fs, store->dir, STORE_PAGES_NAME, FILE_READ, &file);
-  if (err != ERR_NONE) return store__say(store, err, out_text, STORE_PAGES_NAME);
-  err = file_read_all(fs, file, 0, block, sizeof block);
-  fs->close(fs, file);
-  if (err == ERR_FORMAT) return err_say(ERR_DAMAGED, out_text, "%s/%s: damaged: the file is cut short", store->dir_name, STORE_PAGES_NAME);
-  if (err != ERR_NONE) return store__say(store, err, out_text, STORE_PAGES_NAME);
-  return check_pages(store, block, out_text);
 }
 
 // ---- the directory ----------------------------------------------------------------------------
@@ -66,7 +21,7 @@ static bool ends_with(const char *name, const char *end) {
 
 static Err look_at(void *context, const char *name) {
   Listing *listing = context;
-  if (strcmp(name, STORE_PAGES_NAME) == 0) listing->has_pages = true;
+  if (strcmp(name, PAGES_NAME) == 0) listing->has_pages = true;
   if (strcmp(name, "modules") == 0) listing->has_modules = true;
   if (strncmp(name, "log-", 4) == 0 && !ends_with(name, ".tmp")) listing->has_log = true;
   size_t len = strlen(name);
@@ -115,11 +70,12 @@ static Err make_store(Store *store, const Listing *listing, ErrText *out_text) {
   if (listing->has_log) {
     Err err = first_log_is_empty(store, &unfinished);
     if (err != ERR_NONE) return store__say(store, err, out_text, "the log cannot be read");
-    if (!unfinished) return err_say(ERR_DAMAGED, out_text, "%s/%s: the file is missing, but there is a log", store->dir_name, STORE_PAGES_NAME);
+    if (!unfinished) return err_say(ERR_DAMAGED, out_text, "%s/%s: the file is missing, but there is a log", store->dir_name, PAGES_NAME);
   }
   rng_secret(store->log.id.bytes, LOG_ID_BYTES);
   TRY(log_create(&store->log, out_text));
-  Err err = write_pages(store);
+  store->pages.id = store->log.id;
+  Err err = pages_create(&store->pages);
   if (err != ERR_NONE) return store__say(store, err, out_text, "the page file cannot be made");
   store->info.is_new = true;
   store->info.was_clean = true;
@@ -140,15 +96,24 @@ Err store__open_files(Store *store, ErrText *out_text) {
   store->log.read_only = read_only;
   if (!listing.has_pages && !listing.has_log && listing.has_modules)
     return err_say(ERR_DAMAGED, out_text, "%s: its page file and its log are missing, but there are modules", store->dir_name);
-  if (listing.has_pages) return read_pages(store, out_text);
+  store->pages.fs = fs;
+  store->pages.dir = store->dir;
+  store->pages.dir_name = store->dir_name;
+  store->pages.read_only = read_only;
+  if (listing.has_pages) {
+    TRY(pages_open(&store->pages, out_text));
+    store->log.id = store->pages.id;
+    return ERR_NONE;
+  }
   if (read_only && !listing.has_log) return err_say(ERR_NOT_FOUND, out_text, "%s: there is no store", store->dir_name);
-  if (read_only) return err_say(ERR_DAMAGED, out_text, "%s/%s: the file is missing, but there is a log", store->dir_name, STORE_PAGES_NAME);
+  if (read_only) return err_say(ERR_DAMAGED, out_text, "%s/%s: the file is missing, but there is a log", store->dir_name, PAGES_NAME);
   return make_store(store, &listing, out_text);
 }
 
 void store__close_files(Store *store) {
   FileSystem *fs = store->options.files;
   log_close(&store->log);
+  pages_close(&store->pages);
   if (store->modules) fs->dir_close(fs, store->modules);
   if (store->dir) fs->dir_close(fs, store->dir);
 }

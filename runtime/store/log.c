@@ -76,8 +76,12 @@ static Err create_segment(Log *log, SegmentHeader *header, File **out_file) {
   }
   if (err != ERR_NONE) return err;
   err = fill_segment(log, file, header);
-  if (err == ERR_NONE) err = fs->rename(fs, log->dir, temporary, name);
-  if (err == ERR_NONE) err = fs->dir_sync(fs, log->dir);
+  if (err == ERR_NONE) {
+    err = fs->rename(fs, log->dir, temporary, name);
+    if (err == ERR_NONE) err = fs->dir_sync(fs, log->dir);
+    // Perhaps it is there all the same, and then the old one must not go on: this is no error that leaves things as they were.
+    if (err != ERR_NONE) err = ERR_IO;
+  }
   if (err != ERR_NONE) {
     fs->close(fs, file);
     Err removed = fs->remove(fs, log->dir, temporary);
@@ -114,25 +118,29 @@ static Err roll(Log *log, uint64_t record_bytes) {
   header.reserved = LOG_FIRST_BYTES;
   while (header.reserved < LOG_BLOCK_BYTES + padded(record_bytes) + roll_bytes()) header.reserved *= 2;
   File *file;
-  TRY(create_segment(log, &header, &file));
   Buf record;
   buf_init(&record, 0);
   log_begin(&record);
   log_finish(log, &record, LOG_ROLL, log->number + 1);
-  Err err = record.failed ? ERR_MEMORY : ERR_NONE;
+  Err err = record.failed || !record.len ? ERR_MEMORY : create_segment(log, &header, &file);
   if (err == ERR_NONE) {
     err = file_write_all(log->fs, log->file, log->offset, record.ptr, record.len);
     if (err == ERR_NONE) err = log->fs->sync(log->fs, log->file);
-    if (err != ERR_NONE) err = ERR_IO;  // even a full disk: a record was begun
+    if (err != ERR_NONE) {
+      err = ERR_IO;  // even a full disk: a record was begun
+      log->fs->close(log->fs, file);
+    }
   }
   buf_free(&record);
-  if (err != ERR_NONE) {
-    log->fs->close(log->fs, file);
-    return err;
-  }
+  if (err != ERR_NONE) return err;
   log->bytes_before += log->offset + roll_bytes();
   stand_at_start(log, file, &header);
   return ERR_NONE;
+}
+
+Err log_roll(Log *log) {
+  assert(log->at_end);
+  return log->offset > LOG_BLOCK_BYTES ? roll(log, 0) : ERR_NONE;
 }
 
 Err log_reserve(Log *log, uint64_t record_bytes) {

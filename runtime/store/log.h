@@ -48,6 +48,7 @@ typedef struct Log {
   uint32_t segment_count, segment_at;
   bool ended;                       // the last good record is an end mark
   bool at_end;                      // reading is done
+  uint64_t known;                   // a record with this number was on disk for certain: a log that ends before it is damaged
   uint64_t dropped_at;              // where a cut last record was dropped, or 0
   Buf read;
 } Log;
@@ -68,6 +69,10 @@ void log_begin(Buf *record);
 MUST_USE Err log_reserve(Log *log, uint64_t record_bytes);
 bool log_has_room(const Log *log, uint64_t record_bytes);
 bool log_is_low(const Log *log);
+// Goes on in a new segment, so that the old ones can be removed when nothing needs them.
+MUST_USE Err log_roll(Log *log);
+// Removes segments all of whose records have numbers up to `number`. What fails stays for the next time.
+MUST_USE Err log_remove_before(FileSystem *fs, Dir *dir, uint64_t number);
 MUST_USE Err log_extend(Log *log, uint64_t record_bytes);  // ahead of need
 void log_finish(const Log *log, Buf *record, LogKind kind, uint64_t number);
 // Writes and syncs the finished record, which becomes the last. Any error: the outcome is unknown, write nothing more.

@@ -21,7 +21,6 @@ static Err say_file(const Log *log, Err err, const char *name, ErrText *out_text
 }
 
 // ---- finding the segments ---------------------------------------------------------------------
-typedef struct Found { Log *log; uint32_t cap; } Found;
 
 static bool parse_name(const char *name, uint64_t *out_first) {
   char again[32], *end;
@@ -31,25 +30,47 @@ static bool parse_name(const char *name, uint64_t *out_first) {
   return strcmp(name, again) == 0;
 }
 
+typedef struct Found { uint64_t *segments; uint32_t count, cap; } Found;
+
 static Err add_segment(void *context, const char *name) {
   Found *found = context;
-  Log *log = found->log;
   uint64_t first;
   if (!parse_name(name, &first)) return ERR_NONE;
-  if (log->segment_count == found->cap) {
+  if (found->count == found->cap) {
     uint32_t cap = found->cap ? 2 * found->cap : 8;
-    uint64_t *grown = mem_realloc(log->segments, cap * sizeof *grown);
+    uint64_t *grown = mem_realloc(found->segments, cap * sizeof *grown);
     if (!grown) return ERR_MEMORY;
-    log->segments = grown;
+    found->segments = grown;
     found->cap = cap;
   }
-  log->segments[log->segment_count++] = first;
+  found->segments[found->count++] = first;
   return ERR_NONE;
 }
 
 static int by_number(const void *left, const void *right) {
   uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
   return (a > b) - (a < b);
+}
+
+static Err find_segments(FileSystem *fs, Dir *dir, Found *found) {
+  Err err = fs->dir_list(fs, dir, add_segment, found);
+  if (err == ERR_NONE && found->count) qsort(found->segments, found->count, sizeof found->segments[0], by_number);
+  return err;
+}
+
+Err log_remove_before(FileSystem *fs, Dir *dir, uint64_t number) {
+  Found found = {0};
+  Err err = find_segments(fs, dir, &found);
+  uint32_t gone = 0;
+  // The oldest first: what is there then goes on without a gap, wherever this stops.
+  while (err == ERR_NONE && gone + 1 < found.count && found.segments[gone + 1] <= number + 1) {
+    char name[32];
+    log__name(found.segments[gone++], name);
+    err = fs->remove(fs, dir, name);
+    if (err == ERR_NONE) err = fs->dir_sync(fs, dir);
+  }
+  mem_free(found.segments);
+  return err;
 }
 
 // ---- one segment ------------------------------------------------------------------------------
@@ -92,10 +113,12 @@ static Err open_segment(Log *log, uint32_t at, SegmentHeader *header, ErrText *o
 }
 
 Err log_open(Log *log, uint64_t number, uint64_t sum, ErrText *out_text) {
-  Found found = {.log = log};
-  Err err = log->fs->dir_list(log->fs, log->dir, add_segment, &found);
+  Found found = {0};
+  Err err = find_segments(log->fs, log->dir, &found);
+  log->segments = found.segments;
+  log->segment_count = found.count;
+  log->known = number;
   if (err != ERR_NONE) return err_say(err, out_text, "%s: %s", log->dir_name, err_words(err));
-  qsort(log->segments, log->segment_count, sizeof log->segments[0], by_number);
   uint32_t at = 0;
   while (at + 1 < log->segment_count && log->segments[at + 1] <= number + 1) at++;
   if (log->segment_count == 0 || log->segments[at] > number + 1) {
@@ -172,6 +195,7 @@ static Err meet_end(Log *log, bool *out_more, ErrText *out_text) {
     return say_damage(log, name, at, out_text, "a record cannot be read, and a later file exists");
   }
   if (log->size < log->reserved) return say_damage(log, log->name, log->size, out_text, "the file is cut short");
+  if (log->number < log->known) return say_damage(log, log->name, log->offset, out_text, "a record cannot be read that was there before the last checkpoint");
   uint64_t later;
   Err err = find_later(log, log->offset, &later);
   if (err != ERR_NONE) return say_file(log, err, log->name, out_text);
@@ -198,7 +222,7 @@ static Err read_record(Log *log, RecordHeader *header) {
   TRY(file_read_all(log->fs, log->file, log->offset, block, sizeof block));
   if (!record_header_read(block, &log->key, header) || !is_next(log, header)) return ERR_FORMAT;
   buf_clear(&log->read);
-  char *body = buf_room(&log->read, header->body_bytes);
+  char *body = buf_room(&log->read, header->body_bytes + 1);  // an end mark has none
   if (!body) return ERR_MEMORY;
   uint64_t first = header->body_bytes < LOG_BLOCK_BYTES - LOG_RECORD_HEADER_BYTES ? header->body_bytes : LOG_BLOCK_BYTES - LOG_RECORD_HEADER_BYTES;
   memcpy(body, block + LOG_RECORD_HEADER_BYTES, first);

@@ -1,10 +1,11 @@
-// From the log to the Db: the first schema record makes it, later ones change its shape, commits change its rows. No
+// From the page file and the log to the Db: the newest checkpoint that can be read, then the records since. In the log the first schema record makes it, later ones change its shape, commits change its rows. No
 // module is needed for that, and none is looked at.
 #include <string.h>
 
 #include "runtime/base/mem.h"
 #include "runtime/store/record.h"
 #include "runtime/store/state.h"
+#include "runtime/value/codec.h"
 
 // ---- schemas ----------------------------------------------------------------------------------
 // What no snapshot can see any more is let go.
@@ -88,16 +89,115 @@ static Err replay(Store *store, const LogRecord *record, ErrText *out_text) {
   return ERR_NONE;
 }
 
-Err store__recover(Store *store, ErrText *out_text) {
-  if (store->log.at_end) return ERR_NONE;  // just made
-  store->info.is_new = true;
-  TRY(log_open(&store->log, 0, 0, out_text));
+// ---- the page file ----------------------------------------------------------------------------
+typedef struct Load { Store *store; SpaceMap *map; Buf image; ErrText *text; bool said; } Load;
+
+static Err get_page(void *context, PageRef ref, const uint8_t **out_image) {
+  Load *load = context;
+  Err err = pages_read(&load->store->pages, ref, load->map, &load->image, load->text);
+  load->said = err != ERR_NONE;
+  *out_image = (const uint8_t *)load->image.ptr;
+  return err;
+}
+
+static Err load_trees(Load *load, const PagesRoot *root, SchemaHold *hold) {
+  Store *store = load->store;
+  uint64_t len;
+  if (root->description.bytes > PAGES_ROOT_BYTES_MAX) return ERR_FORMAT;
+  const uint8_t *bytes;
+  TRY(get_page(load, root->description, &bytes));
+  Str rest = arena_copy(&hold->arena, (Str){(const char *)bytes, root->description.bytes});
+  if (!rest.ptr) return ERR_MEMORY;
+  TRY(varint_read(&rest, &len));
+  if (len > rest.len) return ERR_FORMAT;
+  TRY(schema_decode((Str){rest.ptr, len}, &hold->arena, &hold->schema, load->text));
+  PersistSource source = {.context = load, .get = get_page};
+  return persist_load(&hold->schema, store->options.bytes_max, root->number, str_part(rest, len, rest.len), &source, &store->db, load->text);
+}
+
+static Err load_slot(Store *store, int slot, ErrText *out_text) {
+  PageFile *pages = &store->pages;
+  const PagesRoot *root = &pages->roots[slot];
+  ErrText text = {{0}};
+  Load load = {.store = store, .map = &pages->maps[slot], .text = &text};
+  SchemaHold *hold = mem_alloc_zero(1, sizeof *hold);
+  if (!hold) return ERR_MEMORY;
+  arena_init(&hold->arena, 0);
+  buf_init(&load.image, 0);
+  pages->bad_at = pages_slot_offset(slot);
+  Err err = load_trees(&load, root, hold);
+  buf_free(&load.image);
+  if (err != ERR_NONE) {
+    arena_free(&hold->arena);
+    mem_free(hold);
+    space_free(&pages->maps[slot]);
+    if (load.said) return *out_text = text, err;
+    if (err != ERR_FORMAT) return err;
+    return err_say(ERR_DAMAGED, out_text, "%s/%s: damaged at offset %llu: %s", store->dir_name, PAGES_NAME, (unsigned long long)pages->bad_at,
+                   text.text[0] ? text.text : "this is no description of a state");
+  }
+  hold->older = store->schema;
+  store->schema = hold;
+  pages->slots[slot] = SLOT_GOOD;
+  pages->newest = slot;
+  pages->since = db_sealed_epoch(store->db);
+  return ERR_NONE;
+}
+
+// The newest state that can be read. [S23] One that cannot is made up for by the one before it and the log since then, which
+// is kept as long as that one is.
+static Err load_state(Store *store, ErrText *out_text) {
+  PageFile *pages = &store->pages;
+  for (int slot; (slot = pages_best_slot(pages)) >= 0;) {
+    ErrText *text = store->info.fell_back ? NULL : out_text;  // the first is the one to tell
+    Err err = load_slot(store, slot, text ? text : &(ErrText){{0}});
+    if (err == ERR_NONE) {
+      const PagesRoot *root = &pages->roots[slot];
+      store->info.is_new = false;
+      store->info.checkpoint = root->number;
+      store->info.now_us = root->now_us;
+      memcpy(store->info.module_hash, root->module_hash, STORE_HASH_BYTES);
+      memcpy(store->info.schema_hash, root->schema_hash, STORE_HASH_BYTES);
+      return ERR_NONE;
+    }
+    if (err != ERR_DAMAGED) return err;
+    pages->slots[slot] = SLOT_BAD;
+    store->info.fell_back = true;
+  }
+  return ERR_NONE;
+}
+
+// ---- all of it --------------------------------------------------------------------------------
+// [S24] The log must hold the record that the checkpoint ends with, or begin right behind it.
+static Err check_seam(Store *store, const PagesRoot *root, ErrText *out_text) {
+  if (store->log.number == root->number && store->log.sum != root->log_sum)
+    return err_say(ERR_DAMAGED, out_text, "%s/%s: record %llu is not the one that the checkpoint ends with", store->dir_name, store->log.name, (unsigned long long)root->number);
+  return ERR_NONE;
+}
+
+static Err replay_log(Store *store, const PagesRoot *root, ErrText *out_text) {
+  TRY(log_open(&store->log, root->number, root->log_sum, out_text));
   for (;;) {
     LogRecord record;
     bool end;
     TRY(log_read_next(&store->log, &record, &end, out_text));
     if (end) break;
-    TRY(replay(store, &record, out_text));
+    TRY(check_seam(store, root, out_text));
+    if (record.number > root->number) TRY(replay(store, &record, out_text));
+  }
+  return ERR_NONE;
+}
+
+Err store__recover(Store *store, ErrText *out_text) {
+  static const PagesRoot NOTHING;
+  ErrText page_text = {{0}}, text = {{0}};
+  if (store->log.at_end) return ERR_NONE;  // just made
+  store->info.is_new = true;
+  Err err = load_state(store, &page_text);
+  if (err == ERR_NONE) err = replay_log(store, store->pages.newest >= 0 ? &store->pages.roots[store->pages.newest] : &NOTHING, &text);
+  if (err != ERR_NONE) {
+    if (out_text) *out_text = page_text.text[0] ? page_text : text;
+    return err;
   }
   buf_free(&store->log.read);
   store->info.number = store->log.number;

@@ -11,10 +11,25 @@
 #include <stdatomic.h>
 
 #include "runtime/store/log.h"
+#include "runtime/store/pages.h"
 #include "runtime/store/store.h"
 
 // A schema that the Db or a held snapshot may still use.
 typedef struct SchemaHold { Arena arena; Schema schema; struct SchemaHold *older; } SchemaHold;
+
+// A state being written into the page file.
+typedef struct Checkpoint {
+  bool running;                // the owner's: it was begun, and its end not seen yet
+  bool has_thread;
+  pthread_t thread;
+  Snapshot *snapshot;
+  PagesRoot root;
+  Buf schema;
+  uint64_t log_at;             // bytes of the log when the last one that succeeded was begun
+  uint64_t retry_at;           // after a failure: not before so many
+  Err err;                     // of the last one
+  atomic_bool finished;
+} Checkpoint;
 
 struct Store {
   StoreOptions options;
@@ -25,6 +40,8 @@ struct Store {
   StoreInfo info;
   Log log;                     // in memory: unused
   Buf record;                  // the one in flight
+  PageFile pages;              // the checkpoint's while one is running
+  Checkpoint checkpoint;
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -40,12 +57,16 @@ struct Store {
 };
 
 // ---- files.c ----------------------------------------------------------------------------------
-static const char STORE_PAGES_NAME[] = "pages";
-enum { STORE_PAGES_VERSION = 1 };
 // Opens the directory and says whether there is a store in it; makes an empty one when there is not.
 MUST_USE Err store__open_files(Store *store, ErrText *out_text);
 void store__close_files(Store *store);
 MUST_USE Err store__say(const Store *store, Err err, ErrText *out_text, const char *what);
+
+// ---- checkpoint.c ------------------------------------------------------------------------------
+// At a moment with nothing in flight: begins a checkpoint when the log has grown long enough, and looks after one that runs.
+MUST_USE Err store__tend_checkpoint(Store *store, ErrText *out_text);
+void store__end_checkpoint(Store *store);    // waits for the one that runs
+void store__last_checkpoint(Store *store);   // at a clean stop, when it saves more than it costs
 
 // ---- recover.c --------------------------------------------------------------------------------
 MUST_USE Err store__recover(Store *store, ErrText *out_text);
@@ -57,4 +78,5 @@ void store__end_thread(Store *store);
 // Hands store->record over; it is written before this returns when there is no thread.
 void store__submit(Store *store, uint64_t number);
 MUST_USE Err store__reserve(Store *store, uint64_t record_bytes, ErrText *out_text);
-void store__stop(Store *store, Err err, const char *what);
+void store__stop(Store *store, Err err, const char *what);   // with the lock held
+Err store__stop_now(Store *store, Err err, ErrText *out_text);  // without it; ERR_CLOSED

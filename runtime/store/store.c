@@ -69,6 +69,8 @@ static Err write_end(Store *store, ErrText *out_text) {
 
 Err store_close(Store *store, ErrText *out_text) {
   store_wait(store);
+  store__end_checkpoint(store);
+  store__last_checkpoint(store);
   Err err = write_end(store, out_text);
   free_store(store);
   return err;
@@ -76,6 +78,7 @@ Err store_close(Store *store, ErrText *out_text) {
 
 void store_abandon(Store *store) {
   store_wait(store);
+  store__end_checkpoint(store);
   free_store(store);
 }
 
@@ -115,6 +118,7 @@ Err store_commit(Store *store, const StoreInput *inputs, uint32_t count, uint64_
   uint64_t number = store->info.number + 1;
   TRY(may_write(store, out_text));
   if (count > STORE_INPUTS_MAX) return err_say(ERR_LIMIT, out_text, "more than %d inputs in one commit", STORE_INPUTS_MAX);
+  TRY(store__tend_checkpoint(store, out_text));
   if (store->options.files) {
     keep_small(&store->record);
     log_begin(&store->record);

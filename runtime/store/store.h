@@ -22,6 +22,7 @@ enum {
   STORE_RECORD_BYTES_MAX = 1 << 30,   // a commit's record; more is ERR_LIMIT, and nothing is changed
   STORE_INPUTS_MAX = 1 << 16,         // in one commit
   STORE_SEGMENT_BYTES = 64 << 20,     // when the log goes on in a new file
+  STORE_CHECKPOINT_BYTES_MIN = 4 << 20,
   STORE_MODULE_BYTES_MAX = 64 << 20,
   STORE_HASH_BYTES = 32,
 };
@@ -36,6 +37,7 @@ typedef struct StoreOptions {
   const char *dir;         // made when it is not there (its parent must be); unused in memory
   uint64_t bytes_max;      // of the Db; 0: none
   uint64_t segment_bytes;  // 0: STORE_SEGMENT_BYTES
+  uint64_t checkpoint_bytes;  // of the log since the last checkpoint, that begin one; 0: STORE_CHECKPOINT_BYTES_MIN, or an eighth of the state when that is more
   bool sync_inline;        // write and sync inside store_commit; no thread is started (always so in memory)
   bool read_only;          // to look at it: nothing on disk is made, wiped or removed, a missing store is ERR_NOT_FOUND, commits are ERR_REFUSED
   StoreSynced synced;      // may be NULL
@@ -59,6 +61,9 @@ typedef struct StoreInfo {
   uint8_t module_hash[STORE_HASH_BYTES];
   uint8_t schema_hash[STORE_HASH_BYTES];
   uint64_t records;        // replayed
+  uint64_t checkpoint;     // the last commit in the newest checkpoint, or 0
+  bool fell_back;          // the newest checkpoint could not be read: the one before it and the log made up for it
+  Err checkpoint_err;      // how the last try of a checkpoint ended; after an error the log goes on growing, and it is tried again
   uint64_t log_bytes;
 } StoreInfo;
 const StoreInfo *store_info(const Store *store);  // number, now_us and the hashes are kept up to date

@@ -102,6 +102,13 @@ void store__submit(Store *store, uint64_t number) {
   if (!store->has_thread) write_record(store);
 }
 
+Err store__stop_now(Store *store, Err err, ErrText *out_text) {
+  lock(store);
+  store__stop(store, err, "space could not be set aside");
+  unlock(store);
+  return store_error(store, out_text), ERR_CLOSED;
+}
+
 // The log is the owner's again once nothing is being set aside.
 Err store__reserve(Store *store, uint64_t record_bytes, ErrText *out_text) {
   lock(store);
@@ -111,12 +118,7 @@ Err store__reserve(Store *store, uint64_t record_bytes, ErrText *out_text) {
   if (stopped != ERR_NONE) return store_error(store, out_text), ERR_CLOSED;
   Err err = log_reserve(&store->log, record_bytes);
   if (err == ERR_NONE) return ERR_NONE;
-  if (must_stop(err)) {
-    lock(store);
-    store__stop(store, err, "space could not be set aside");
-    unlock(store);
-    return store_error(store, out_text), ERR_CLOSED;
-  }
+  if (must_stop(err)) return store__stop_now(store, err, out_text);
   return err_say(err, out_text, "%s: no space for the log: %s", store->dir_name, err_words(err));
 }
 

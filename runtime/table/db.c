@@ -34,7 +34,7 @@ static Err put_state_row(Db *db) {
   return err;
 }
 
-Err db_open(const Schema *schema, uint64_t bytes_max, Db **out_db) {
+Err db__new(const Schema *schema, uint64_t bytes_max, Db **out_db) {
   Db *db = mem_alloc_zero(1, sizeof *db);
   if (!db) return ERR_MEMORY;
   db->bytes_max = bytes_max;
@@ -43,10 +43,19 @@ Err db_open(const Schema *schema, uint64_t bytes_max, Db **out_db) {
   buf_init(&db->txn.keys, 0);
   Err err = shape_build(schema, &db->shape);
   if (err == ERR_NONE) err = db_rooms(db, db->shape);
-  if (err == ERR_NONE) {
-    db->txn.reader = (Reader){.shape = db->shape, .roots = db->txn.roots, .version = &db->txn.version};
-    err = put_state_row(db);
+  if (err != ERR_NONE) {
+    db_free(db);
+    return err;
   }
+  db->txn.reader = (Reader){.shape = db->shape, .roots = db->txn.roots, .version = &db->txn.version};
+  *out_db = db;
+  return ERR_NONE;
+}
+
+Err db_open(const Schema *schema, uint64_t bytes_max, Db **out_db) {
+  Db *db;
+  TRY(db__new(schema, bytes_max, &db));
+  Err err = put_state_row(db);
   if (err != ERR_NONE) {
     db_free(db);
     return err;

@@ -73,6 +73,8 @@ struct Db {
 static inline Db *txn_db(const Txn *txn) { return (Db *)txn; }
 _Static_assert(offsetof(Db, txn) == 0, "a Txn is the start of its Db");
 
+MUST_USE Err db__new(const Schema *schema, uint64_t bytes_max, Db **out_db);  // with no rows at all, not even the state's
+
 // ---- pages of the batch (db.c) ----------------------------------------------------------------
 Page *db__page_new(Db *db, unsigned class);           // within what was reserved
 Page *db__page_new_large(Db *db, uint64_t bytes);     // NULL: no memory

@@ -41,7 +41,11 @@ typedef struct Page Page;
 struct Page {
   uint64_t born;               // the epoch that made it; it is changed in place in that epoch only
   uint64_t died;               // the epoch that replaced it, or PAGE_ALIVE
-  Page *born_prev, *born_next; // among the pages of the unsealed batch
+  union {
+    Page *born_prev;           // among the pages of the unsealed batch, with born_next
+    uint64_t sum;              // of a page with a place: the checksum of its image (written by the checkpoint alone)
+  };
+  Page *born_next;
   Page *dead_next;             // among those that died in the batch, or that wait for a snapshot
   uint32_t size;               // header included; at most that of its class
   uint32_t heap_at;

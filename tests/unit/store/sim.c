@@ -232,6 +232,23 @@ static Err sim_write_at(FileSystem *fs, File *file, uint64_t offset, const void 
   return last_ ? ERR_IO : ERR_NONE;
 }
 
+// What was written again and synced is certain, whatever became of an earlier write of it.
+static void supersede(Node *node, unsigned lost_count, uint64_t from, uint64_t to) {
+  for (unsigned i = 0; i < lost_count; i++) {
+    Write *old = &node->writes[i];
+    uint64_t end = old->offset + old->size;
+    if (!old->bytes || !old->lost || old->offset >= to || end <= from) continue;
+    if (end > to) {
+      Write tail = {.offset = to, .size = end - to, .lost = true, .bytes = malloc(end - to)};
+      memcpy(tail.bytes, old->bytes + (to - old->offset), end - to);
+      node->writes = realloc(node->writes, (node->write_count + 1) * sizeof tail);
+      node->writes[node->write_count++] = tail;
+      old = &node->writes[i];
+    }
+    old->size = from > old->offset ? from - old->offset : 0;
+  }
+}
+
 static Err sim_sync(FileSystem *fs, File *file) {
   Sim *sim = fs->context;
   bool last;
@@ -242,7 +259,9 @@ static Err sim_sync(FileSystem *fs, File *file) {
     return err != ERR_NONE ? err : ERR_IO;
   }
   unsigned kept = 0;
-  for (unsigned i = 0; i < node->write_count; i++) {
+  for (unsigned i = 0; i < node->write_count; i++) {  // which may become more on the way
+    Write *write = &node->writes[i];
+    if (!write->lost && write->bytes) supersede(node, kept, write->offset, write->offset + write->size);
     if (node->writes[i].lost) {
       node->writes[kept++] = node->writes[i];
       continue;

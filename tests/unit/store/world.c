@@ -26,8 +26,10 @@ static const Schema SCHEMAS[] = {SCHEMA(TABLES_1), SCHEMA(TABLES_2)};
 
 const Schema *world_schema(unsigned version) { return &SCHEMAS[version - 1]; }
 
+uint64_t world_checkpoint_bytes = 3000;
+
 Err world_open(FileSystem *fs, uint64_t segment_bytes, bool inline_sync, Store **out_store, ErrText *out_text) {
-  StoreOptions options = {.files = fs, .dir = WORLD_DIR, .segment_bytes = segment_bytes, .sync_inline = inline_sync};
+  StoreOptions options = {.files = fs, .dir = WORLD_DIR, .segment_bytes = segment_bytes, .sync_inline = inline_sync, .checkpoint_bytes = inline_sync ? world_checkpoint_bytes : 0};
   return store_open(&options, out_store, out_text);
 }
 

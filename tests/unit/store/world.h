@@ -5,6 +5,7 @@
 #include "tests/unit/store/sim.h"
 
 extern const char WORLD_DIR[];
+extern uint64_t world_checkpoint_bytes;           // of the log, between two checkpoints, when syncing inline; 3000 at first
 
 const Schema *world_schema(unsigned version);     // 1: id and text; 2: one more column
 MUST_USE Err world_open(FileSystem *fs, uint64_t segment_bytes, bool inline_sync, Store **out_store, ErrText *out_text);
