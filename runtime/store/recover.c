@@ -112,7 +112,8 @@ static Err load_trees(Load *load, const PagesRoot *root, SchemaHold *hold) {
   if (len > rest.len) return ERR_FORMAT;
   TRY(schema_decode((Str){rest.ptr, len}, &hold->arena, &hold->schema, load->text));
   PersistSource source = {.context = load, .get = get_page};
-  return persist_load(&hold->schema, store->options.bytes_max, root->number, str_part(rest, len, rest.len), &source, &store->db, load->text);
+  PersistState state = {.schema = &hold->schema, .bytes_max = store->options.bytes_max, .number = root->number, .roots = str_part(rest, len, rest.len)};
+  return persist_load(&state, &source, &store->db, load->text);
 }
 
 static Err load_slot(Store *store, int slot, ErrText *out_text) {

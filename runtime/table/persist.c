@@ -188,7 +188,8 @@ Err persist_write(const Snapshot *snapshot, const PersistSink *sink, Buf *out_ro
 }
 
 // ---- reading: one image -----------------------------------------------------------------------
-typedef struct Image { ImageHead head; const uint8_t *columns, *sums, *heap; } Image;
+// `sum_at` and `live` count what was taken of it: checksums of long texts, and bytes of the heap.
+typedef struct Image { ImageHead head; const uint8_t *columns, *sums, *heap; uint32_t sum_at; uint64_t live; } Image;
 
 // A page that is to be read, and where it belongs.
 typedef struct Wanted { PageRef ref; Page *parent; uint32_t slot; uint32_t level; uint64_t rows; } Wanted;
@@ -260,7 +261,7 @@ static Err load_long_text(Loader *loader, PageRef ref, uint32_t len, Page **out_
 }
 
 // One handle, its place made one of the page in memory.
-static Err load_text(Loader *loader, const Image *image, Page *page, unsigned column, uint8_t *handle, uint32_t *sum_at, uint64_t *live) {
+static Err load_text(Loader *loader, Image *image, Page *page, unsigned column, uint8_t *handle) {
   const Layout *layout = layout_of(loader->shape, page->level);
   uint32_t len = text_len(handle);
   uint64_t place;
@@ -272,8 +273,8 @@ static Err load_text(Loader *loader, const Image *image, Page *page, unsigned co
   if (is_long) {
     PageRef ref = {.place = (uint32_t)place};
     Page *text = NULL;
-    if (*sum_at == image->head.long_texts || (place & ~IMAGE_OVERFLOW) > UINT32_MAX) return wrong(loader, "a page has more long texts than it says");
-    memcpy(&ref.sum, image->sums + 8ull * (*sum_at)++, sizeof ref.sum);
+    if (image->sum_at == image->head.long_texts || (place & ~IMAGE_OVERFLOW) > UINT32_MAX) return wrong(loader, "a page has more long texts than it says");
+    memcpy(&ref.sum, image->sums + 8ull * image->sum_at++, sizeof ref.sum);
     TRY(load_long_text(loader, ref, len, &text));
     bytes = (const uint8_t *)text + PAGE_HEADER_BYTES;
     place = (uint64_t)(uintptr_t)bytes | IMAGE_OVERFLOW;
@@ -281,18 +282,16 @@ static Err load_text(Loader *loader, const Image *image, Page *page, unsigned co
     if (place > image->head.heap_bytes || len > image->head.heap_bytes - place) return wrong(loader, "a text lies outside of its page");
     bytes = image->heap + place;
     place += page->heap_at;
-    *live += len;
+    image->live += len;
   }
   if (memcmp(handle + 4, bytes, 4) != 0) return wrong(loader, "a text does not begin as its row says");
   memcpy(handle + 8, &place, sizeof place);
   return ERR_NONE;
 }
 
-static Err load_columns(Loader *loader, const Image *image, Page *page) {
+static Err load_columns(Loader *loader, Image *image, Page *page) {
   const Layout *layout = layout_of(loader->shape, page->level);
   const uint8_t *from = image->columns;
-  uint32_t sum_at = 0;
-  uint64_t live = 0;
   memcpy((uint8_t *)page + page->heap_at, image->heap, image->head.heap_bytes);
   for (unsigned c = 0; c < layout->column_count; c++) {
     uint8_t *to = page_column(layout, page, c);
@@ -300,10 +299,10 @@ static Err load_columns(Loader *loader, const Image *image, Page *page) {
     if (is_child_column(loader->shape, page->level, c)) memset(to, 0, page->count * sizeof(void *));
     else memcpy(to, from, (size_t)page->count * width);
     from += (size_t)page->count * width;
-    for (unsigned slot = 0; layout->columns[c].kind == CELL_TEXT && slot < page->count; slot++) TRY(load_text(loader, image, page, c, to + 16 * (size_t)slot, &sum_at, &live));
+    for (unsigned slot = 0; layout->columns[c].kind == CELL_TEXT && slot < page->count; slot++) TRY(load_text(loader, image, page, c, to + 16 * (size_t)slot));
   }
-  if (sum_at != image->head.long_texts) return wrong(loader, "a page has fewer long texts than it says");
-  return live + page->heap_dead == image->head.heap_bytes ? ERR_NONE : wrong(loader, "a page's texts are not as long as it counts");
+  if (image->sum_at != image->head.long_texts) return wrong(loader, "a page has fewer long texts than it says");
+  return image->live + page->heap_dead == image->head.heap_bytes ? ERR_NONE : wrong(loader, "a page's texts are not as long as it counts");
 }
 
 // ---- reading: the tree ------------------------------------------------------------------------
@@ -444,12 +443,12 @@ static void drop(Db *db, Page *made) {
   db_free(db);
 }
 
-Err persist_load(const Schema *schema, uint64_t bytes_max, uint64_t number, Str roots, const PersistSource *source, Db **out_db, ErrText *out_text) {
+Err persist_load(const PersistState *state, const PersistSource *source, Db **out_db, ErrText *out_text) {
   Db *db;
-  TRY(db__new(schema, bytes_max, &db));
+  TRY(db__new(state->schema, state->bytes_max, &db));
   Loader loader = {.db = db, .source = source, .text = out_text};
   buf_init(&loader.copy, 0);
-  Err err = load_trees(&loader, roots);
+  Err err = load_trees(&loader, state->roots);
   if (err == ERR_NONE) err = check_counts(&loader);
   mem_free(loader.wanted);
   buf_free(&loader.copy);
@@ -457,7 +456,7 @@ Err persist_load(const Schema *schema, uint64_t bytes_max, uint64_t number, Str 
     drop(db, loader.made);
     return err;
   }
-  take_sealed(db, number);
+  take_sealed(db, state->number);
   *out_db = db;
   return ERR_NONE;
 }

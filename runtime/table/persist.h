@@ -37,9 +37,10 @@ typedef struct PersistSource {
 // Every page of the snapshot, what it rests on before it. `out_roots` gets varint trees, and for each of them varint height,
 // and if that is not 0 varint rows and the PageRef of its root.
 MUST_USE Err persist_write(const Snapshot *snapshot, const PersistSink *sink, Buf *out_roots);
-// The state that was written, sealed as commit `number`. Structure, order and counts are checked; reader_check proves the rest.
+typedef struct PersistState { const Schema *schema; uint64_t bytes_max, number; Str roots; } PersistState;
+// The state that was written, sealed as commit `state->number`. Structure, order and counts are checked; reader_check proves the rest.
 // The budget is not asked: what was saved can be loaded.
-MUST_USE Err persist_load(const Schema *schema, uint64_t bytes_max, uint64_t number, Str roots, const PersistSource *source, Db **out_db, ErrText *out_text);
+MUST_USE Err persist_load(const PersistState *state, const PersistSource *source, Db **out_db, ErrText *out_text);
 // The epoch of a state: pages born later are not part of it.
 uint64_t snapshot_epoch(const Snapshot *snapshot);
 uint64_t db_sealed_epoch(const Db *db);
