@@ -71,7 +71,7 @@ static void timer_fired(LoopTimer *timer) {
       conn__die(conn);
       break;
     case CONN_LINGERING: conn__die(conn); break;
-    case CONN_DYING: break;
+    case CONN_WAITING: case CONN_DYING: break;
   }
 }
 
@@ -83,6 +83,7 @@ static void link_open(Conn *conn) {
   if (conn->next) conn->next->previous = conn;
   server->open = conn;
   server->stats.open++;
+  if (server->settings.open_shared) atomic_fetch_add(server->settings.open_shared, 1);
 }
 
 static void unlink_open(Conn *conn) {
@@ -92,6 +93,7 @@ static void unlink_open(Conn *conn) {
   else server->open = conn->next;
   conn->next = conn->previous = NULL;
   server->stats.open--;
+  if (server->settings.open_shared) atomic_fetch_sub(server->settings.open_shared, 1);
 }
 
 static Conn *take_spare(ConnServer *server) {
@@ -120,6 +122,10 @@ static void closed(LoopOp *op, int32_t result) {
   (void)result;
   Conn *conn = op->ctx;
   ConnServer *server = conn->server;
+  if (conn->recv.pending) {  // deferred, and so done after this: once more behind it
+    loop_defer(server->loop, &conn->close);
+    return;
+  }
   assert(!conn->recv.pending && !conn->send.pending && conn->state == CONN_DYING);
   refbuf_drop(conn->hold);
   refbuf_drop(conn->queued);
@@ -163,13 +169,55 @@ Err conn_server_add(ConnServer *server, int fd) {
   return ERR_NONE;
 }
 
+// ---- Moving between servers
+
+void conn__move_away(Conn *conn, void *where) {
+  ConnServer *server = conn->server;
+  assert(conn->state == CONN_READING && !conn->iov_count && !conn->recv.pending && !conn->send.pending);
+  loop_timer_stop(server->loop, &conn->timer);
+  loop_detach(server->loop, &conn->socket);
+  unlink_open(conn);
+  conn->server = NULL;
+  conn->moves++;
+  server->events.on_moved(server->events.ctx, conn, where);
+  if (server->stopping) check_stopped(server);
+  else resume_accepting(server);
+}
+
+void conn_server_adopt(ConnServer *server, Conn *conn) {
+  int fd = conn->socket.fd;
+  conn->server = server;
+  if (loop_attach(server->loop, &conn->socket, fd) != ERR_NONE) {
+    close(fd);
+    mem_free(conn->in);
+    mem_free(conn);
+    return;
+  }
+  link_open(conn);
+  conn->phase = PHASE_HEAD;
+  conn__set_timeout(conn, server->settings.head_timeout_ms);
+  conn__read_on(conn);
+}
+
+void conn_resume(Conn *conn) {
+  if (conn->state != CONN_WAITING) return;
+  conn->state = CONN_READING;
+  conn->unanswered = false;
+  conn->phase = PHASE_HEAD;
+  conn__set_timeout(conn, conn->server->settings.head_timeout_ms);
+  conn__read_on(conn);
+}
+
 void conn_set_user(Conn *conn, void *user) { conn->user = user; }
 void *conn_user(const Conn *conn) { return conn->user; }
 void conn_peer_text(const Conn *conn, char out_text[64]) { listen_address_text(conn->socket.fd, true, out_text); }
 
 // ---- Accepting
 
-static bool is_full(const ConnServer *server) { return server->stats.open >= server->settings.connections_max; }
+static bool is_full(const ConnServer *server) {
+  uint32_t open = server->settings.open_shared ? atomic_load_explicit(server->settings.open_shared, memory_order_relaxed) : server->stats.open;
+  return open >= server->settings.connections_max;
+}
 
 static void resume_accepting(ConnServer *server) {
   if (!server->paused || is_full(server) || server->stopping) return;
@@ -186,6 +234,10 @@ static bool has_long_been_idle(const Conn *conn) {
   return loop_now_us(conn->server->loop) - idle_since_us >= CONN_IDLE_WHEN_FULL_MS * 1000;
 }
 
+void conn_server_make_room(ConnServer *server) {
+  for (Conn *conn = server->open; conn; conn = conn->next) if (has_long_been_idle(conn)) conn__die(conn);
+}
+
 // As long as all places are taken, those who have asked nothing for a while make room.
 static void retry_accepting(LoopTimer *timer) {
   ConnServer *server = timer->ctx;
@@ -193,7 +245,8 @@ static void retry_accepting(LoopTimer *timer) {
     resume_accepting(server);
     return;
   }
-  for (Conn *conn = server->open; conn; conn = conn->next) if (has_long_been_idle(conn)) conn__die(conn);
+  conn_server_make_room(server);
+  if (server->events.on_full) server->events.on_full(server->events.ctx);
   loop_timer_start(server->loop, timer, loop_now_us(server->loop) + CONN_FULL_LOOK_MS * 1000);
 }
 

@@ -4,7 +4,9 @@
 //            ┌──────────── answered, keep-alive ────────────┐
 //   accept ─▶ READING ── on_request ─▶ HANDLING ── conn_respond ─┘
 //                │                        │   └─ conn_stream_begin ─▶ STREAMING ── conn_stream_end ─▶ ENDING
-//                └─ refused, 4xx ─▶ ENDING ◀─ conn_respond, close         (dies at any point ─▶ on_close)
+//                ├─ refused, 4xx ─▶ ENDING ◀─ conn_respond, close         (dies at any point ─▶ on_close)
+//                ├─ route: CONN_WAIT ─▶ WAITING ── conn_resume ─▶ READING
+//                └─ route: CONN_ELSEWHERE ─▶ on_moved ── conn_server_adopt, on another loop ─▶ READING there
 //
 // One request of a connection is in hand at a time: those that were sent behind it wait, so answers are in order and a
 // request sees what the one before it did. An answer may be given inside on_request or any time later. A connection that
@@ -17,6 +19,8 @@
 //         the connection dies.
 // Limits: ConnSettings; those of http.h.
 #pragma once
+#include <stdatomic.h>
+
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
@@ -28,6 +32,7 @@ typedef struct Conn Conn;
 typedef struct ConnServer ConnServer;
 
 typedef struct ConnSettings {
+  atomic_uint *open_shared;    // NULL, or counts the connections of all servers that share it; connections_max is then for all of them
   uint32_t connections_max;    // more wait in the kernel's queue; lowered to the process's descriptors less CONN_DESCRIPTORS_KEPT
   uint32_t body_bytes_max;     // 413 above it
   uint32_t head_timeout_ms;    // from the first byte of a request, or from the start of a connection, to its whole head: 408
@@ -48,16 +53,31 @@ enum {
   CONN_ACCEPT_PAUSE_MS = 100,      // before trying again when descriptors or memory ran out
   CONN_IDLE_WHEN_FULL_MS = 5000,   // the idle time-out while connections_max are open, looked at every
   CONN_FULL_LOOK_MS = 1000,
+  CONN_MOVES_MAX = 3,              // of a connection for one request; then it is handled where it is
+  CONN_ROUND_US = 200,             // requests of one connection are handled at a stretch for about so long, then it is the others' turn
 };
 
 // 10,000 connections, 1 MiB, 10 s, 30 s, 75 s, 30 s, 15 s with ": \n\n".
 ConnSettings conn_settings_default(void);
 
+// Where a request belongs.
+typedef enum ConnRoute {
+  CONN_HERE,
+  CONN_ELSEWHERE,  // on another loop: the connection moves there with its bytes, once all answers before are out
+  CONN_WAIT,       // not yet: nothing is read of it until conn_resume
+} ConnRoute;
+
 typedef struct ConnEvents {
   void *ctx;
+  // Asked when a request's head is read, maybe more than once; NULL: all belong here. For CONN_ELSEWHERE `out_where` is what on_moved gets.
+  ConnRoute (*route)(void *ctx, Conn *conn, const HttpRequest *head, void **out_where);
+  // The connection is no longer of this server nor of its loop: hand it to the thread of another, which calls conn_server_adopt.
+  void (*on_moved)(void *ctx, Conn *conn, void *where);
+  // As many connections are open as are allowed, and more wait: other servers that share the limit may conn_server_make_room.
+  void (*on_full)(void *ctx);
   // A whole request. It and its slices are gone when this returns; `conn` stays until answered or on_close.
   void (*on_request)(void *ctx, Conn *conn, const HttpRequest *request);
-  // The connection died before its request was answered, or while its stream was open. Never called inside a function
+  // The connection died before its request was answered, while it waited (CONN_WAIT), or while its stream was open. Never called inside a function
   // of this header; until it comes, calls on the dying connection do nothing. The Conn is gone afterwards.
   void (*on_close)(void *ctx, Conn *conn);
   // The body limit of this request, whose head is read; NULL: body_bytes_max for all. Never above body_bytes_max.
@@ -71,6 +91,11 @@ Err conn_server_new(Loop *loop, const ConnSettings *settings, const ConnEvents *
 Err conn_server_listen(ConnServer *server, Str address, char out_address[64], ErrText *out_text) MUST_USE;
 // Takes over a connected socket, for tests and connections that come from elsewhere. ERR_MEMORY, ERR_LIMIT: still the caller's.
 Err conn_server_add(ConnServer *server, int fd) MUST_USE;
+// Takes over a connection that another server gave away; it goes on with the request that made it move.
+void conn_server_adopt(ConnServer *server, Conn *conn);
+// What waits because of CONN_WAIT is routed again, soon.
+void conn_resume(Conn *conn);
+void conn_server_make_room(ConnServer *server);  // closes connections that have asked nothing for CONN_IDLE_WHEN_FULL_MS
 // Stops accepting, closes what waits, lets requests in hand be answered, ends streams; what is still open after `grace_ms`
 // is cut. Then `on_stopped`. A second call makes the grace shorter.
 void conn_server_stop(ConnServer *server, uint32_t grace_ms, void (*on_stopped)(void *ctx), void *ctx);

@@ -21,6 +21,7 @@ enum {
 
 typedef enum ConnState {
   CONN_READING,    // between requests, or in the middle of one
+  CONN_WAITING,    // until conn_resume
   CONN_HANDLING,   // a request is in the hands of the room above
   CONN_STREAMING,
   CONN_ENDING,     // the last bytes are going out
@@ -50,6 +51,9 @@ struct Conn {
   uint32_t progress;          // bytes taken since the deadline was set
   char chunk_head[12];
   uint8_t iov_at, iov_count, state, phase;
+  void *where;                // for on_moved
+  uint8_t moves;              // for the request that is being read
+  bool moving;                // to on_moved, when all answers are out
   bool chunked, keep_alive, head_only, old, in_callback, unanswered, linger, served, ending_stream;
 };
 // 10,000 connections that wait cost at most 0.5 KiB each, the allocator's 16 bytes included.
@@ -81,6 +85,7 @@ struct ConnServer {
 
 // conn.c
 void conn__die(Conn *conn);                                // once or more; memory goes when its operations are done
+void conn__move_away(Conn *conn, void *where);             // READING, nothing pending, all bytes in its own buffer
 void conn__set_deadline(Conn *conn, int64_t due_us);       // INT64_MAX: none
 void conn__set_timeout(Conn *conn, uint32_t timeout_ms);
 

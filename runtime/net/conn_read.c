@@ -153,10 +153,28 @@ static void hand_over(Conn *conn, const In *in) {
   conn->old = q->minor == 0;
   conn->state = CONN_HANDLING;
   conn->phase = PHASE_IDLE;
+  conn->moves = 0;
   conn->served = conn->unanswered = conn->in_callback = true;
   server->stats.requests++;
   server->events.on_request(server->events.ctx, conn, q);
   conn->in_callback = false;
+}
+
+// Does the request belong here? If not, nothing of it is taken; it will be read again from its head.
+static bool belongs_here(Conn *conn) {
+  const ConnEvents *events = &conn->server->events;
+  if (!events->route || conn->moves >= CONN_MOVES_MAX) return true;
+  conn->where = NULL;
+  ConnRoute route = events->route(events->ctx, conn, &conn->server->request, &conn->where);
+  if (route == CONN_HERE) return true;
+  conn->head_bytes = 0;
+  if (route == CONN_ELSEWHERE) {
+    conn->moving = true;
+  } else {
+    conn->state = CONN_WAITING;
+    conn->unanswered = true;
+  }
+  return false;
 }
 
 // Takes one request from the start of `in` and hands it over. False when it is not whole, or was refused.
@@ -165,7 +183,7 @@ static bool take_request(Conn *conn, In *in) {
   if (begins) {
     HttpRead read = begin_request(conn, in);
     if (read == HTTP_MORE) conn->phase = PHASE_HEAD;
-    if (read != HTTP_DONE) return false;
+    if (read != HTTP_DONE || !belongs_here(conn)) return false;
   }
   uint32_t end = 0;
   HttpRead read = read_body(conn, in, &end);
@@ -222,25 +240,45 @@ static void receive_more(Conn *conn) {
   loop_recv(loop, &conn->socket, &conn->recv, conn->in + conn->in_len, conn->in_cap - conn->in_len);
 }
 
+// One who sends many requests at once must not keep the others waiting.
+static bool is_over(Conn *conn, int64_t *until_us) {
+  int64_t now_us = clock_mono_us(loop_clock(conn->server->loop));
+  if (*until_us == INT64_MAX) *until_us = now_us + CONN_ROUND_US;
+  return now_us >= *until_us;
+}
+
 // Reads requests from the bytes at hand until they are used up, one stays in hand, or answers wait for a slow client.
 static void advance(Conn *conn, In in) {
   ConnPhase phase_before = (ConnPhase)conn->phase;
   bool took_one = false;
-  while (in.len > 0 && conn->state == CONN_READING && !conn->iov_count && take_request(conn, &in)) {
+  int64_t until_us = INT64_MAX;  // known from the second request on: one alone needs no look at the clock
+  bool others_turn = false;
+  while (in.len > 0 && conn->state == CONN_READING && !conn->iov_count && !others_turn && take_request(conn, &in)) {
     took_one = true;
     if (conn->server->out.len > CONN_FLUSH_BYTES) conn__flush(conn);
+    if (in.len) others_turn = is_over(conn, &until_us);
   }
   conn->linger |= conn->state == CONN_ENDING && in.len > 0;
   conn__flush(conn);
   if (conn->state == CONN_ENDING && !conn->iov_count) conn__drained(conn);
+  bool moving = conn->moving;
+  conn->moving = false;
   switch ((ConnState)conn->state) {
     case CONN_READING:
       keep_input(conn, in);
       if (conn->state == CONN_DYING || conn->iov_count) return;
+      if (moving) {
+        conn__move_away(conn, conn->where);
+        return;
+      }
+      if (others_turn) {
+        conn__read_on(conn);
+        return;
+      }
       set_reading_deadline(conn, phase_before, took_one);
       receive_more(conn);
       return;
-    case CONN_HANDLING:
+    case CONN_HANDLING: case CONN_WAITING:
       keep_input(conn, in);
       if (!conn->iov_count) conn->deadline_us = INT64_MAX;
       return;

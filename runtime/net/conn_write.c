@@ -209,7 +209,7 @@ void conn__drained(Conn *conn) {
       if (beat_ms) conn__set_timeout(conn, beat_ms);
       else conn__set_deadline(conn, INT64_MAX);
       return;
-    case CONN_HANDLING: conn__set_deadline(conn, INT64_MAX); return;
+    case CONN_HANDLING: case CONN_WAITING: conn__set_deadline(conn, INT64_MAX); return;
     case CONN_READING: case CONN_LINGERING: case CONN_DYING: return;
   }
 }

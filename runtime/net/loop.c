@@ -33,6 +33,7 @@ Err loop_new(LoopKind kind, const Clock *clock, Loop **out_loop, ErrText *out_te
   if (!loop) return err_say(ERR_MEMORY, out_text, "no memory for an event loop");
   loop->back = &LOOP_BACK_EPOLL;
   loop->clock = clock;
+  loop->deferred_last = &loop->deferred;
   loop->now_us = clock_mono_us(clock);
   loop->wake.fd = -1;
   loop->shared = mem_alloc(LOOP_RECV_BYTES);
@@ -96,7 +97,7 @@ void loop__complete(Loop *loop, LoopOp *op, int32_t result) {
 
 static void submit(Loop *loop, LoopSocket *socket, LoopOp *op, LoopOpKind kind) {
   assert(!op->pending && op->done);
-  assert(kind == LOOP_OP_DEFER || (socket->fd >= 0 && !socket->closer));
+  assert(socket->fd >= 0 && !socket->closer);
   op->socket = socket;
   op->kind = kind;
   op->pending = true;
@@ -127,11 +128,21 @@ int32_t loop_send_now(Loop *loop, LoopSocket *socket, const struct iovec *iov, u
 }
 
 void loop_close(Loop *loop, LoopSocket *socket, LoopOp *op) { submit(loop, socket, op, LOOP_OP_CLOSE); }
-void loop_defer(Loop *loop, LoopOp *op) { submit(loop, NULL, op, LOOP_OP_DEFER); }
+void loop_defer(Loop *loop, LoopOp *op) {
+  assert(!op->pending && op->done);
+  *op = (LoopOp){.done = op->done, .ctx = op->ctx, .kind = LOOP_OP_DEFER, .pending = true};
+  *loop->deferred_last = op;
+  loop->deferred_last = &op->next;
+}
 
 Err loop_attach(Loop *loop, LoopSocket *socket, int fd) {
   *socket = (LoopSocket){.fd = fd};
   return loop->back->attach(loop, socket);
+}
+
+void loop_detach(Loop *loop, LoopSocket *socket) {
+  assert(socket->fd >= 0 && !socket->reader && !socket->writer && !socket->closer);
+  loop->back->detach(loop, socket);
 }
 
 // ---- Timers: a pairing heap. `previous` is the left neighbour, or the parent for a first child.
@@ -199,6 +210,18 @@ void loop_timer_start(Loop *loop, LoopTimer *timer, int64_t due_us) {
 
 // ---- The round
 
+// What was deferred during the round before: not what these defer in turn, so that work which goes on in pieces takes turns
+// with the sockets.
+static void do_deferred(Loop *loop) {
+  LoopOp *op = loop->deferred;
+  loop->deferred = NULL;
+  loop->deferred_last = &loop->deferred;
+  for (LoopOp *next; op; op = next) {
+    next = op->next;
+    loop__complete(loop, op, 0);
+  }
+}
+
 // What is queued, and some of what that queues again (a listener that has more connections to give); not all, so that nothing
 // keeps the loop from looking at its sockets.
 static void attempt_queued(Loop *loop) {
@@ -206,7 +229,7 @@ static void attempt_queued(Loop *loop) {
     LoopOp *op = loop->queue_first;
     loop->queue_first = op->next;
     if (!loop->queue_first) loop->queue_last = NULL;
-    int32_t result = op->kind == LOOP_OP_DEFER ? 0 : loop->back->attempt(loop, op);
+    int32_t result = loop->back->attempt(loop, op);
     if (result != LOOP_PARKED) loop__complete(loop, op, result);
   }
 }
@@ -221,7 +244,7 @@ static void fire_due(Loop *loop) {
 }
 
 static int64_t time_to_wait(const Loop *loop, int64_t wait_us_max) {
-  if (loop->queue_first) return 0;
+  if (loop->queue_first || loop->deferred) return 0;
   if (!loop->timers) return wait_us_max;
   int64_t until_us = loop->timers->due_us - clock_mono_us(loop->clock);
   if (until_us < 0) until_us = 0;
@@ -230,6 +253,7 @@ static int64_t time_to_wait(const Loop *loop, int64_t wait_us_max) {
 
 Err loop_turn(Loop *loop, int64_t wait_us_max) {
   TRY(loop->back->wait(loop, time_to_wait(loop, wait_us_max)));
+  do_deferred(loop);
   attempt_queued(loop);
   loop->now_us = clock_mono_us(loop->clock);
   fire_due(loop);

@@ -78,6 +78,8 @@ void loop_wake(Loop *loop);
 
 // Takes over `fd`, which must not block. ERR_LIMIT or ERR_MEMORY: the caller still has it.
 Err loop_attach(Loop *loop, LoopSocket *socket, int fd) MUST_USE;
+// Gives the descriptor back (socket->fd keeps its number), so that another loop can take it. Nothing may be pending.
+void loop_detach(Loop *loop, LoopSocket *socket);
 static inline void loop_op_init(LoopOp *op, LoopDone *done, void *ctx) { *op = (LoopOp){.done = done, .ctx = ctx}; }
 
 // Result: the new connection's descriptor, non-blocking and closed on exec.

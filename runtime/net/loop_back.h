@@ -18,6 +18,7 @@ typedef struct LoopBack {
   Err (*open)(Loop *loop, ErrText *out_text);
   void (*close_all)(Loop *loop);
   Err (*attach)(Loop *loop, LoopSocket *socket);
+  void (*detach)(Loop *loop, LoopSocket *socket);       // nothing of it is pending
   void (*submit)(Loop *loop, LoopOp *op);               // op is filled in and pending
   int32_t (*attempt)(Loop *loop, LoopOp *op);           // a queued operation: its result, or LOOP_PARKED
   int32_t (*send_now)(Loop *loop, LoopSocket *socket, const struct iovec *iov, unsigned count);
@@ -32,6 +33,7 @@ struct Loop {
   const Clock *clock;
   int64_t now_us;
   LoopOp *queue_first, *queue_last;   // to be attempted in this round
+  LoopOp *deferred, **deferred_last;  // to be done in the next
   LoopTimer *timers;                  // a pairing heap, the earliest on top
   LoopSocket wake;
   atomic_bool woken;

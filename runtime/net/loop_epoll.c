@@ -106,6 +106,13 @@ static void forget_events(Epoll *epoll, const LoopSocket *socket) {
   }
 }
 
+static void epoll_detach(Loop *loop, LoopSocket *socket) {
+  Epoll *epoll = loop->state;
+  forget_events(epoll, socket);
+  epoll_ctl(epoll->fd, EPOLL_CTL_DEL, socket->fd, NULL);
+  socket->flags = 0;
+}
+
 static void queue_parked(Loop *loop, LoopOp **place) {
   if (*place) loop__queue(loop, *place);
   *place = NULL;
@@ -191,6 +198,6 @@ static Err epoll_wait_round(Loop *loop, int64_t wait_us) {
 }
 
 const LoopBack LOOP_BACK_EPOLL = {
-  .open = epoll_open, .close_all = epoll_close_all, .attach = epoll_attach, .submit = epoll_submit, .attempt = epoll_attempt,
+  .open = epoll_open, .close_all = epoll_close_all, .attach = epoll_attach, .detach = epoll_detach, .submit = epoll_submit, .attempt = epoll_attempt,
   .send_now = epoll_send_now, .wait = epoll_wait_round,
 };
