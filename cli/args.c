@@ -17,7 +17,7 @@ static const CommandInfo COMMANDS[COMMAND_COUNT] = {
 #define COMMAND(id, command_name, command_operands, function, command_words) [COMMAND_##id] = {command_name, command_operands, command_words},
 #include "cli/commands.def"
 #undef COMMAND
-  [COMMAND_HOST] = {"", "FILE.aupm", "serve a compiled program over HTTP, its state kept in a folder"},
+  [COMMAND_HOST] = {"", "[FILE.aupm|DIR…]", "serve compiled programs over HTTP, their state kept in a folder"},
 };
 
 const CommandInfo *args_command(CommandId command) { return &COMMANDS[command]; }
@@ -132,6 +132,20 @@ static ExitCode read_option(Args *args, int count, char **words, int *at) {
   return CLI_OK;
 }
 
+// "FILE [URL]": at least one, at most two; "…" at the end: any number.
+static int operands_least(const char *operands) {
+  int words = operands[0] ? 1 : 0;
+  for (const char *at = operands; *at && *at != '['; at++) words += *at == ' ' && at[1] != '[';
+  return operands[0] == '[' ? 0 : words;
+}
+
+static int operands_most(const char *operands) {
+  int words = operands[0] ? 1 : 0;
+  if (strstr(operands, "…")) return ARGS_OPERANDS_MAX;
+  for (const char *at = operands; *at; at++) words += *at == ' ';
+  return words;
+}
+
 static ExitCode read_word(Args *args, int count, char **words, int *at, bool *only_operands) {
   const char *word = words[*at];
   if (!*only_operands && strcmp(word, "--") == 0) {
@@ -139,8 +153,13 @@ static ExitCode read_word(Args *args, int count, char **words, int *at, bool *on
     return CLI_OK;
   }
   if (!*only_operands && word[0] == '-' && word[1]) return read_option(args, count, words, at);
-  if (args->operand) return cli_usage(args->command, "one %s is enough, `%s` is too many", COMMANDS[args->command].operands, word);
-  args->operand = word;
+  const char *operands = COMMANDS[args->command].operands;
+  if (args->operand_count == operands_most(operands)) {
+    if (args->operand_count == 1) return cli_usage(args->command, "one %s is enough, `%s` is too many", operands, word);
+    return cli_usage(args->command, "`%s` is too many: %s is enough", word, operands);
+  }
+  if (args->operand_count == 0) args->operand = word;
+  args->operands[args->operand_count++] = word;
   return CLI_OK;
 }
 
@@ -154,7 +173,7 @@ bool args_read(CommandId command, int count, char **words, Args *out_args, ExitC
     show_help(command);
     return false;
   }
-  if (out_args->operand) return true;
+  if (out_args->operand_count >= operands_least(COMMANDS[command].operands)) return true;
   *out_code = cli_usage(command, "which %s?", COMMANDS[command].operands);
   return false;
 }

@@ -4,7 +4,8 @@
 // Owns:   nothing; values point into argv.
 // Thread: the main one.
 // Errors: said on standard error in one line; the exit code comes back.
-// Limits: ARGS_OPERANDS_MAX operands.
+// Limits: ARGS_OPERANDS_MAX operands; a command's operands are read from how they are written: "FILE [URL]" is one or two,
+//         "FILE…" at least one.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,11 +38,13 @@ typedef enum OptionId {
   OPTION_COUNT
 } OptionId;
 
-enum { ARGS_OPERANDS_MAX = 1 };
+enum { ARGS_OPERANDS_MAX = 1000 };
 typedef struct Args {
   CommandId command;
   const char *values[OPTION_COUNT];  // NULL: not given; an option without a value has "" when given
-  const char *operand;               // the file or code
+  const char *operand;               // the first: the file or code; NULL when there is none
+  const char *operands[ARGS_OPERANDS_MAX];
+  int operand_count;
 } Args;
 
 typedef struct CommandInfo { const char *name, *operands, *words; } CommandInfo;

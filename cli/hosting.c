@@ -8,6 +8,8 @@
 
 #include "runtime/module/format.h"
 
+enum { SLEEP_AFTER_MAX_S = INT32_MAX };
+
 // ---- options ----------------------------------------------------------------------------------------
 static bool read_number(const char *text, uint32_t most, uint32_t *out_number) {
   uint64_t number = 0;
@@ -29,6 +31,9 @@ ExitCode hosting_check(const Args *args) {
   if (!colon || colon == listen || !read_number(colon + 1, 65535, &number)) return cli_usage(args->command, "`--listen %s` is no address and port, as in 127.0.0.1:8080", listen);
   const char *connections = args->values[OPTION_CONNECTIONS];
   if (connections && (!read_number(connections, 1000000, &number) || number == 0)) return cli_usage(args->command, "`--connections %s` is no number from 1 to 1000000", connections);
+  const char *workers = args->values[OPTION_WORKERS], *sleep_after = args->values[OPTION_SLEEP_AFTER];
+  if (workers && (!read_number(workers, HOST_WORKERS_MAX, &number) || number == 0)) return cli_usage(args->command, "`--workers %s` is no number from 1 to %d", workers, HOST_WORKERS_MAX);
+  if (sleep_after && strcmp(sleep_after, "never") != 0 && (!read_number(sleep_after, SLEEP_AFTER_MAX_S, &number) || number == 0)) return cli_usage(args->command, "`--sleep-after %s` is no number of seconds from 1 to %d, nor `never`", sleep_after, SLEEP_AFTER_MAX_S);
   if (args_has(args, OPTION_DATA) && !*args->values[OPTION_DATA]) return cli_usage(args->command, "`--data` needs the name of a folder");
   return CLI_OK;
 }
@@ -36,6 +41,10 @@ ExitCode hosting_check(const Args *args) {
 static HostOptions make_options(const Args *args, const char *data) {
   HostOptions options = {.listen = listen_of(args), .data = data, .allow_remote = args_has(args, OPTION_ALLOW_REMOTE)};
   if (args_has(args, OPTION_CONNECTIONS)) (void)read_number(args->values[OPTION_CONNECTIONS], 1000000, &options.connections_max);
+  if (args_has(args, OPTION_WORKERS)) (void)read_number(args->values[OPTION_WORKERS], HOST_WORKERS_MAX, &options.workers);
+  const char *sleep_after = args->values[OPTION_SLEEP_AFTER];
+  if (sleep_after && strcmp(sleep_after, "never") == 0) options.sleep_after_s = UINT32_MAX;
+  else if (sleep_after) (void)read_number(sleep_after, SLEEP_AFTER_MAX_S, &options.sleep_after_s);
   return options;
 }
 
@@ -56,59 +65,99 @@ static void block_signals(sigset_t *out_set) {
 }
 
 // The app's name, from a module read for that alone.
-static ExitCode read_name(Hosting *hosting, const char *path, Str module_bytes) {
+static ExitCode read_name(Hosting *hosting, const HostedModule *hosted, Str *out_name) {
   Arena arena;
   arena_init(&arena, 0);
   Module *module;
   ErrText text;
-  Err err = module_read(module_bytes, &arena, &module, &text);
-  if (err == ERR_NONE) hosting->name = arena_copy(&hosting->arena, module->name);
+  Err err = module_read(hosted->bytes, &arena, &module, &text);
+  *out_name = err == ERR_NONE ? arena_copy(&hosting->arena, module->name) : (Str){0};
   arena_free(&arena);
   if (err != ERR_NONE) {
-    cli_say("%s: %s", path, text.text);
+    cli_say("%s: %s", hosted->path, text.text);
     return err == ERR_MEMORY ? CLI_ENVIRONMENT : CLI_PROGRAM;
   }
-  return hosting->name.ptr ? CLI_OK : CLI_ENVIRONMENT;
+  return out_name->ptr ? CLI_OK : CLI_ENVIRONMENT;
 }
 
-static ExitCode open_host(Hosting *hosting, const Args *args, Str module_bytes) {
-  Str made = arena_format(&hosting->arena, STR_FMT ".data", STR_ARG(hosting->name));
-  const char *data = args_has(args, OPTION_DATA) ? args->values[OPTION_DATA] : made.ptr;
-  if (!data) return CLI_ENVIRONMENT;
+static ExitCode add_app(Hosting *hosting, const HostedModule *hosted) {
+  Str name;
+  ExitCode code = read_name(hosting, hosted, &name);
+  if (code != CLI_OK) return code;
+  ErrText text = {""};
+  Err err = host_add_app(hosting->host, name, hosted->bytes, &text);
+  return err == ERR_NONE ? CLI_OK : say_err(err, &text);
+}
+
+static ExitCode add_apps(Hosting *hosting, const HostedModule *modules, int count) {
+  ExitCode code = CLI_OK;
+  int added = 0;
+  for (int i = 0; i < count; i++) {
+    ExitCode one = add_app(hosting, &modules[i]);
+    if (one == CLI_OK) added++;
+    else code = one;
+  }
+  if (count > 0 && added == 0) return code;
+  host_add_deployed(hosting->host);
+  ErrText text = {""};
+  Err err = host_listen(hosting->host, &text);
+  return err == ERR_NONE ? CLI_OK : say_err(err, &text);
+}
+
+// The folder of the state: that of the one app, unless another is asked for.
+static ExitCode data_of(Hosting *hosting, const Args *args, const HostedModule *modules, int count, const char **out_data) {
+  *out_data = args->values[OPTION_DATA];
+  if (*out_data) return CLI_OK;
+  if (count != 1) return cli_usage(args->command, "`--data` is needed: the folder for the state of all apps");
+  Str name;
+  ExitCode code = read_name(hosting, &modules[0], &name);
+  if (code == CLI_OK) *out_data = arena_format(&hosting->arena, STR_FMT ".data", STR_ARG(name)).ptr;
+  return code == CLI_OK && !*out_data ? CLI_ENVIRONMENT : code;
+}
+
+static ExitCode open_host(Hosting *hosting, const Args *args, const HostedModule *modules, int count) {
+  const char *data;
+  ExitCode code = data_of(hosting, args, modules, count, &data);
+  if (code != CLI_OK) return code;
   HostOptions options = make_options(args, data);
   ErrText text = {""};
   Err err = host_open(&options, &hosting->host, &text);
   if (err != ERR_NONE) return say_err(err, &text);
-  err = host_add_app(hosting->host, hosting->name, module_bytes, &text);
-  if (err == ERR_NONE) return CLI_OK;
-  ExitCode code = say_err(err, &text);
+  code = add_apps(hosting, modules, count);
+  if (code == CLI_OK) return CLI_OK;
   err = host_close(hosting->host, &text);
   return err == ERR_NONE ? code : say_err(err, &text);
 }
 
 // The first view and input, as a person would try them.
-static void print_ready(const Hosting *hosting) {
-  unsigned port = host_port(hosting->host);
-  const Module *module = host_module(hosting->host, hosting->name);
-  printf("serving " STR_FMT " on http://127.0.0.1:%u/\n", STR_ARG(hosting->name), port);
+static void print_examples(const Module *module, unsigned port, Str below) {
   bool shown[ENTRY_KINDS] = {0};
   for (uint16_t i = 0; module && i < module->entry_count; i++) {
     const EntryDef *entry = &module->entries[i];
     if (shown[entry->kind]) continue;
     shown[entry->kind] = true;
-    if (entry->kind == ENTRY_VIEW) printf("  curl localhost:%u/views/" STR_FMT "\n", port, STR_ARG(entry->name));
-    else if (entry->kind == ENTRY_INPUT) printf("  curl --json '{}' localhost:%u/inputs/" STR_FMT "\n", port, STR_ARG(entry->name));
+    if (entry->kind == ENTRY_VIEW) printf("  curl localhost:%u" STR_FMT "/views/" STR_FMT "\n", port, STR_ARG(below), STR_ARG(entry->name));
+    else if (entry->kind == ENTRY_INPUT) printf("  curl --json '{}' localhost:%u" STR_FMT "/inputs/" STR_FMT "\n", port, STR_ARG(below), STR_ARG(entry->name));
   }
+}
+
+static void print_ready(Hosting *hosting) {
+  unsigned port = host_port(hosting->host);
+  uint32_t count = host_app_count(hosting->host);
+  hosting->name = host_first_app(hosting->host);
+  if (count == 0) printf("serving nothing on http://127.0.0.1:%u/ yet: `aup deploy FILE http://127.0.0.1:%u` installs an app\n", port, port);
+  else if (count == 1) printf("serving " STR_FMT " on http://127.0.0.1:%u/\n", STR_ARG(hosting->name), port);
+  else printf("serving %u apps on http://127.0.0.1:%u/, listed at http://127.0.0.1:%u/_host/apps\n", count, port, port);
+  if (count == 1) print_examples(host_module(hosting->host, hosting->name), port, (Str){0});
   fflush(stdout);
 }
 
-ExitCode hosting_open(Hosting *hosting, const Args *args, Str module_bytes) {
+ExitCode hosting_open(Hosting *hosting, const Args *args, const HostedModule *modules, int count) {
   *hosting = (Hosting){0};
   arena_init(&hosting->arena, 0);
   sigset_t set;
   block_signals(&set);
-  ExitCode code = read_name(hosting, args->operand, module_bytes);
-  if (code == CLI_OK) code = open_host(hosting, args, module_bytes);
+  ExitCode code = open_host(hosting, args, modules, count);
   if (code == CLI_OK) print_ready(hosting);
   else arena_free(&hosting->arena);
   return code;

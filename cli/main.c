@@ -13,7 +13,7 @@ static const CommandFunction FUNCTIONS[COMMAND_COUNT] = {
 
 static ExitCode show_help(void) {
   printf("aup " AUP_VERSION ": apps from one file\n\n");
-  for (int i = 0; i < COMMAND_HOST; i++) printf("  aup %-8s %-20s %s\n", args_command((CommandId)i)->name, args_command((CommandId)i)->operands, args_command((CommandId)i)->words);
+  for (int i = 0; i < COMMAND_HOST; i++) printf("  aup %-8s %-24s %s\n", args_command((CommandId)i)->name, args_command((CommandId)i)->operands, args_command((CommandId)i)->words);
   printf("\n`aup COMMAND --help` shows a command's options. Exit codes: 0 well, 1 the program has errors, 2 usage, 3 environment.\n");
   return CLI_OK;
 }

@@ -1,42 +1,20 @@
-// aup serve: a source is compiled first, a module is taken as it is.
+// aup serve: a source is compiled first, a module is taken as it is, of a folder both.
 #include "cli/cli.h"
-#include "cli/hosting.h"
+#include "cli/modules.h"
 #include "cli/program.h"
 #include "runtime/base/mem.h"
 
-static ExitCode serve_bytes(const Args *args, Str module_bytes) {
-  Hosting hosting;
-  ExitCode code = hosting_open(&hosting, args, module_bytes);
-  if (code != CLI_OK) return code;
-  code = hosting_run(&hosting);
-  ExitCode closed = hosting_close(&hosting);
-  return code != CLI_OK ? code : closed;
-}
-
-static ExitCode serve_source(const Args *args) {
+// A host lives long, the compiler's memory should not: the module alone is kept.
+static ExitCode compile_module(const char *path, Str *out_module) {
   Program program;
-  ExitCode code = program_load(&program, args->operand, false, RENDER_HUMAN);
+  ExitCode code = program_load(&program, path, false, RENDER_HUMAN);
   if (code != CLI_OK) return code;
-  Str module_bytes = program.compile.module_bytes;
-  char *copy = mem_alloc(module_bytes.len + 1);  // a host lives long, the compiler's memory should not
-  if (copy) memcpy(copy, module_bytes.ptr, module_bytes.len);
+  Str bytes = program.compile.module_bytes;
+  char *copy = mem_alloc(bytes.len + 1);
+  if (copy) memcpy(copy, bytes.ptr, bytes.len);
   program_free(&program);
-  if (!copy) return CLI_ENVIRONMENT;
-  code = serve_bytes(args, (Str){copy, module_bytes.len});
-  mem_free(copy);
-  return code;
+  *out_module = (Str){copy, bytes.len};
+  return copy ? CLI_OK : CLI_ENVIRONMENT;
 }
 
-ExitCode cli_serve(const Args *args) {
-  ExitCode code = hosting_check(args);
-  if (code != CLI_OK) return code;
-  Str bytes;
-  ErrText text;
-  if (file_read(args->operand, MODULE_BYTES_MAX, &bytes, &text) != ERR_NONE) {
-    cli_say("%s", text.text);
-    return CLI_ENVIRONMENT;
-  }
-  code = is_module_file(args->operand, bytes) ? serve_bytes(args, bytes) : serve_source(args);
-  mem_free((char *)bytes.ptr);
-  return code;
-}
+ExitCode cli_serve(const Args *args) { return modules_serve(args, compile_module); }

@@ -139,7 +139,7 @@ static ExitCode open_and_watch(const Args *args, Watcher *watcher) {
   ExitCode code = program_load(&program, args->operand, false, RENDER_HUMAN);
   if (code != CLI_OK) return code;
   note_files(watcher, &program);
-  code = hosting_open(watcher->hosting, args, program.compile.module_bytes);
+  code = hosting_open(watcher->hosting, args, &(HostedModule){args->operand, program.compile.module_bytes}, 1);
   program_free(&program);
   if (code != CLI_OK) return code;
   code = serve_and_watch(watcher);

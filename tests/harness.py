@@ -187,7 +187,7 @@ class Server:
 
     def wait_ready(self):
         def ready():
-            found = re.search(r"^serving \S+ on http://[^\s:]+:(\d+)/", self.stdout(), re.MULTILINE)
+            found = re.search(r"^serving [^\n]+? on http://[^\s:]+:(\d+)/", self.stdout(), re.MULTILINE)
             if found:
                 self.port = int(found[1])
             check(found or self.process.poll() is None, f"ended with {self.process.poll()} before it was ready: {self.output()[-800:]}")

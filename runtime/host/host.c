@@ -1,251 +1,129 @@
-// The host on one thread: a loop, a server of connections, the apps. A turn is: what the loop brought, then each app whose
-// inputs wait or whose commit was saved. Work from other threads (a sync that is done, a watcher's new module) comes in by
-// a list of posts and one wake of the loop.
+// Opening and closing a host, and what its control knows: the apps, their homes, the list of them on disk.
 #include "runtime/host/host.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/base/mem.h"
-#include "runtime/net/conn.h"
-#include "runtime/net/http_uri.h"
-#include "runtime/net/listen.h"
-#include "runtime/serve/serve.h"
+#include "runtime/host/host_inner.h"
 
-enum { HOST_APPS_MAX = 1, HOST_DUE_WAIT_MAX_US = 60000000 };  // many apps in a host: later
+// ---- apps -------------------------------------------------------------------------------------------
 
-typedef struct HostApp { Host *host; Str name; App *app; Serve *serve; } HostApp;
-typedef struct Post Post;
-struct Post { void (*call)(void *context); void *context; Post *next; };
-
-struct Host {
-  HostOptions options;
-  Log log;
-  Loop *loop;
-  ConnServer *server;
-  StoreLock *lock;
-  Arena arena;                  // names and paths
-  HostApp apps[HOST_APPS_MAX];
-  uint32_t app_count;
-  char address[ADDRESS_TEXT_BYTES];
-  atomic_bool app_saved;        // some app's commit is durable
-  atomic_int stops;
-  bool stopping, stopped;
-  pthread_mutex_t posts_lock;
-  Post *posts, **posts_last;
-};
-
-// ---- requests ---------------------------------------------------------------------------------------
-
-// With one app the paths of an app come first, so that an app called `views` is not in its own way.
-static bool is_app_path(Str first) { return str_is(first, "views") || str_is(first, "inputs") || str_is(first, "app"); }
-
-// The app that a path is about, and the rest of the path: /NAME/views/… or, with one app, /views/… too.
-static HostApp *find_app(Host *host, Str path, Str *out_rest) {
-  Str rest = path, first;
-  *out_rest = path;
-  if (http_path_next(&rest, &first) && !(host->app_count == 1 && is_app_path(first))) {
-    for (uint32_t i = 0; i < host->app_count; i++) {
-      if (!str_equal(host->apps[i].name, first)) continue;
-      size_t used = 1 + first.len;
-      *out_rest = used < path.len ? str_part(path, used, path.len) : STR("/");
-      return &host->apps[i];
-    }
+// A name is a folder of the data root and a part of a path; `lock` is the root's own.
+bool host__name_fits(Str name) {
+  if (!name.len || name.len > HOST_NAME_BYTES_MAX || str_is(name, "lock")) return false;
+  for (size_t i = 0; i < name.len; i++) {
+    char c = name.ptr[i];
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && (i == 0 || (!(c >= '0' && c <= '9') && c != '_'))) return false;
   }
-  return host->app_count == 1 ? &host->apps[0] : NULL;
+  return true;
 }
 
-static void on_request(void *context, Conn *conn, const HttpRequest *request) {
-  Host *host = context;
-  Str rest;
-  HostApp *app = find_app(host, request->path, &rest);
-  if (app) serve_request(app->serve, conn, request, rest);
-  else serve_problem(conn, 404, "not_found", "there is no app of that name here");
-}
-
-static void on_close(void *context, Conn *conn) {
-  (void)context;
-  serve_closed(conn);
-}
-
-// ---- news from elsewhere ----------------------------------------------------------------------------
-
-static void app_wakes(void *context) {
-  HostApp *app = context;
-  atomic_store(&app->host->app_saved, true);
-  loop_wake(app->host->loop);
-}
-
-static void app_published(void *context, uint64_t commit) {
-  HostApp *app = context;
-  (void)commit;
-  if (app->serve) serve_published(app->serve);
-}
-
-void host_post(Host *host, void (*call)(void *context), void *context) {
-  Post *post = mem_alloc(sizeof *post);
-  if (!post) return;
-  *post = (Post){call, context, NULL};
-  pthread_mutex_lock(&host->posts_lock);
-  *host->posts_last = post;
-  host->posts_last = &post->next;
-  pthread_mutex_unlock(&host->posts_lock);
-  loop_wake(host->loop);
-}
-
-static void run_posts(Host *host) {
-  pthread_mutex_lock(&host->posts_lock);
-  Post *posts = host->posts;
-  host->posts = NULL;
-  host->posts_last = &host->posts;
-  pthread_mutex_unlock(&host->posts_lock);
-  for (Post *next; posts; posts = next) {
-    next = posts->next;
-    posts->call(posts->context);
-    mem_free(posts);
-  }
-}
-
-static void run_apps(Host *host) {
-  bool saved = atomic_exchange(&host->app_saved, false);
+HostApp *host__find(const Host *host, Str name) {
   for (uint32_t i = 0; i < host->app_count; i++) {
-    HostApp *app = &host->apps[i];
-    if (!saved && !serve_wants_turn(app->serve) && app_wait_us(app->app) > 0) continue;
-    serve_turned(app->serve);
-    app_turn(app->app);
-  }
-}
-
-// ---- stopping ---------------------------------------------------------------------------------------
-
-void host_stop(Host *host) {
-  atomic_fetch_add(&host->stops, 1);
-  loop_wake(host->loop);
-}
-
-static void on_stopped(void *context) { ((Host *)context)->stopped = true; }
-
-static void check_stop(Host *host) {
-  int stops = atomic_load(&host->stops);
-  if (stops == 0 || (host->stopping && stops < 2)) return;
-  conn_server_stop(host->server, stops > 1 ? 0 : HOST_DRAIN_MS, on_stopped, host);
-  host->stopping = true;
-  if (stops > 1) atomic_store(&host->stops, 1);
-}
-
-// ---- running ----------------------------------------------------------------------------------------
-
-// Until an app has something to do by itself: not longer than a minute, since the wall clock may be set meanwhile.
-static int64_t wait_of_apps(const Host *host) {
-  int64_t wait = INT64_MAX;
-  for (uint32_t i = 0; i < host->app_count; i++) {
-    int64_t one = app_wait_us(host->apps[i].app);
-    if (one < wait) wait = one;
-  }
-  return wait == INT64_MAX ? -1 : wait < HOST_DUE_WAIT_MAX_US ? wait : HOST_DUE_WAIT_MAX_US;
-}
-
-Err host_run(Host *host, ErrText *out_text) {
-  while (!host->stopped) {
-    Err err = loop_turn(host->loop, wait_of_apps(host));
-    if (err != ERR_NONE) return err_say(err, out_text, "the event loop failed: %s", err_words(err));
-    run_posts(host);
-    run_apps(host);
-    check_stop(host);
-  }
-  return ERR_NONE;
-}
-
-static Err listen_all(Host *host, ErrText *out_text) {
-  Str address = str_from(host->options.listen);
-  if (!host->options.allow_remote && !listen_is_loopback(address)) {
-    return err_say(ERR_REFUSED, out_text, "%s can be reached from other machines, and there is no token file: listen on 127.0.0.1, or pass --allow-remote", host->options.listen);
-  }
-  return conn_server_listen(host->server, address, host->address, out_text);
-}
-
-static Err open_server(Host *host, ErrText *out_text) {
-  TRY(loop_new(LOOP_EPOLL, clock_system(), &host->loop, out_text));
-  ConnSettings settings = conn_settings_default();
-  if (host->options.connections_max) settings.connections_max = host->options.connections_max;
-  settings.body_bytes_max = SERVE_BODY_BYTES_MAX;
-  settings.log = &host->log;
-  ConnEvents events = {.ctx = host, .on_request = on_request, .on_close = on_close, .write_refusal = serve_write_refusal};
-  Err err = conn_server_new(host->loop, &settings, &events, &host->server);
-  return err == ERR_NONE ? ERR_NONE : err_say(err, out_text, "no memory for connections");
-}
-
-static bool keeps_nothing(const Host *host) { return strcmp(host->options.data, ":memory:") == 0; }
-
-static Err lock_data(Host *host, ErrText *out_text) {
-  return keeps_nothing(host) ? ERR_NONE : store_lock(file_system_real(), host->options.data, &host->lock, out_text);
-}
-
-static void host_free(Host *host) {
-  if (host->server) conn_server_free(host->server);
-  if (host->loop) loop_free(host->loop);
-  if (host->lock) store_unlock(host->lock);
-  pthread_mutex_destroy(&host->posts_lock);
-  arena_free(&host->arena);
-  mem_free(host);
-}
-
-Err host_open(const HostOptions *options, Host **out_host, ErrText *out_text) {
-  Host *host = mem_alloc_zero(1, sizeof *host);
-  if (!host) return err_say(ERR_MEMORY, out_text, "no memory for a host");
-  host->options = *options;
-  host->posts_last = &host->posts;
-  arena_init(&host->arena, 0);
-  pthread_mutex_init(&host->posts_lock, NULL);
-  log_init(&host->log, clock_system(), LOG_INFO);
-  Err err = lock_data(host, out_text);
-  if (err == ERR_NONE) err = open_server(host, out_text);
-  if (err == ERR_NONE) *out_host = host;
-  else host_free(host);
-  return err;
-}
-
-static Err open_app(Host *host, HostApp *app, Str module_bytes, ErrText *out_text) {
-  Str dir = keeps_nothing(host) ? (Str){0} : arena_format(&host->arena, "%s/" STR_FMT, host->options.data, STR_ARG(app->name));
-  AppOptions options = {.files = keeps_nothing(host) ? NULL : file_system_real(), .dir = dir.ptr, .limits = host->options.limits,
-                        .log = &host->log, .wake = app_wakes, .published = app_published, .context = app};
-  TRY(app_open(&options, module_bytes, &app->app, out_text));
-  Err err = serve_new(host->loop, app->app, &host->log, &app->serve);
-  if (err == ERR_NONE) return ERR_NONE;
-  Err closed = app_close(app->app, NULL);
-  return err_say(closed == ERR_NONE ? err : closed, out_text, "no memory to serve the app");
-}
-
-Err host_add_app(Host *host, Str name, Str module_bytes, ErrText *out_text) {
-  if (host->app_count == HOST_APPS_MAX) return err_say(ERR_LIMIT, out_text, "this host serves one app");
-  HostApp *app = &host->apps[host->app_count];
-  *app = (HostApp){.host = host, .name = arena_copy(&host->arena, name)};
-  TRY(open_app(host, app, module_bytes, out_text));
-  host->app_count++;
-  return host->app_count == 1 ? listen_all(host, out_text) : ERR_NONE;
-}
-
-static HostApp *app_named(const Host *host, Str name) {
-  for (uint32_t i = 0; i < host->app_count; i++) {
-    if (str_equal(host->apps[i].name, name)) return (HostApp *)&host->apps[i];
+    if (str_equal(app__name(host->apps[i]), name)) return host->apps[i];
   }
   return NULL;
 }
 
+static Worker *least_used(Host *host) {
+  Worker *least = &host->workers[0];
+  for (uint32_t i = 1; i < host->worker_count; i++) {
+    if (host->workers[i].app_count < least->app_count) least = &host->workers[i];
+  }
+  return least;
+}
+
+Err host__add(Host *host, HostApp *app, ErrText *out_text) {
+  if (host->app_count == HOST_APPS_MAX) return err_say(ERR_LIMIT, out_text, "at most %d apps in a host (HOST_APPS_MAX)", HOST_APPS_MAX);
+  if (host->app_count == host->app_room) {
+    uint32_t room = host->app_room ? host->app_room * 2 : 4;
+    HostApp **apps = mem_realloc(host->apps, room * sizeof *apps);
+    if (!apps) return err_say(ERR_MEMORY, out_text, "no memory for another app");
+    host->apps = apps;
+    host->app_room = room;
+  }
+  Worker *home = least_used(host);
+  if (worker__start(home, out_text) != ERR_NONE) home = &host->workers[0];
+  app->home = home;
+  home->app_count++;
+  host->apps[host->app_count++] = app;
+  return ERR_NONE;
+}
+
+void host__remove(Host *host, HostApp *app) {
+  for (uint32_t i = 0; i < host->app_count; i++) {
+    if (host->apps[i] != app) continue;
+    host->apps[i] = host->apps[--host->app_count];
+    app->home->app_count--;
+    apps__drop(app);
+    return;
+  }
+}
+
+static Err open_here(HostApp *app, Str module_bytes, ErrText *out_text) {
+  App *opened;
+  TRY(apps__open(app, module_bytes, &opened, out_text));
+  Err err = apps__begin(app, opened);
+  if (err == ERR_NONE) return ERR_NONE;
+  Err closed = app_close(opened, NULL);
+  return err_say(closed == ERR_NONE ? err : closed, out_text, "no memory to serve the app");
+}
+
+static Err write_registry(Host *host, ErrText *out_text) {
+  Buf content;
+  buf_init(&content, 0);
+  registry__content(host, &content);
+  Err err = content.failed ? err_say(ERR_MEMORY, out_text, "no memory for the list of apps") : registry__write(host, buf_str(&content), out_text);
+  buf_free(&content);
+  return err;
+}
+
+Err host_add_app(Host *host, Str name, Str module_bytes, ErrText *out_text) {
+  if (!host__name_fits(name)) return err_say(ERR_FORMAT, out_text, "`" STR_FMT "` cannot be an app's name in a host", STR_ARG(name));
+  HostApp *app = host__find(host, name);
+  bool is_new = !app;
+  if (app && app->app) return err_say(ERR_EXISTS, out_text, "two modules are of the app `" STR_FMT "`", STR_ARG(name));
+  if (is_new) {
+    app = apps__new(host, name);
+    if (!app) return err_say(ERR_MEMORY, out_text, "no memory for an app");
+    Err err = host__add(host, app, out_text);
+    if (err != ERR_NONE) {
+      apps__drop(app);
+      return err;
+    }
+  }
+  Err err = open_here(app, module_bytes, out_text);
+  if (err == ERR_NONE) app->is_listed = true;
+  else if (is_new) host__remove(host, app);
+  return err;
+}
+
+void host_add_deployed(Host *host) {
+  for (uint32_t i = 0; i < host->app_count; i++) {
+    HostApp *app = host->apps[i];
+    ErrText text = {""};
+    if (atomic_load(&app->state) == APP_OPENING && open_here(app, (Str){0}, &text) != ERR_NONE) apps__failed(app, &text);
+  }
+}
+
+uint32_t host_app_count(const Host *host) { return host->app_count; }
+Str host_first_app(const Host *host) { return host->app_count ? app__name(host->apps[0]) : (Str){0}; }
+
 Err host_swap_app(Host *host, Str name, Str module_bytes, ErrText *out_text) {
-  HostApp *app = app_named(host, name);
-  if (!app) return err_say(ERR_NOT_FOUND, out_text, "there is no app of that name here");
+  HostApp *app = host__find(host, name);
+  if (!app || !app->app || app->home->index != 0) return err_say(ERR_NOT_FOUND, out_text, "there is no app of that name here");
   TRY(app_swap(app->app, module_bytes, out_text));
   serve_swapped(app->serve);
   return ERR_NONE;
 }
 
 const Module *host_module(const Host *host, Str name) {
-  HostApp *app = app_named(host, name);
-  return app ? app_module(app->app) : NULL;
+  HostApp *app = host__find(host, name);
+  return app && app->app ? app_module(app->app) : NULL;
 }
 
 uint16_t host_port(const Host *host) {
@@ -255,22 +133,142 @@ uint16_t host_port(const Host *host) {
   return (uint16_t)port;
 }
 
-// Connections that a failed host_run left open are cut first.
-static void stop_connections(Host *host) {
-  if (!host->app_count || host->stopped) return;
-  conn_server_stop(host->server, 0, on_stopped, host);
-  while (!host->stopped && loop_turn(host->loop, 10000) == ERR_NONE) {}
+// ---- calls from other threads -------------------------------------------------------------------------
+
+typedef struct Post { Message message; void (*call)(void *context); void *context; } Post;
+
+static void run_post(Worker *worker, Message *message) {
+  Post *post = (Post *)message;
+  (void)worker;
+  post->call(post->context);
+  mem_free(post);
 }
 
+void host_post(Host *host, void (*call)(void *context), void *context) {
+  Post *post = mem_alloc(sizeof *post);
+  if (!post) return;
+  *post = (Post){{.run = run_post}, call, context};
+  worker__send(&host->workers[0], &post->message);
+}
+
+void host_stop(Host *host) {
+  atomic_fetch_add(&host->stops, 1);
+  loop_wake(host->workers[0].loop);
+}
+
+// ---- running ------------------------------------------------------------------------------------------
+
+Err host_listen(Host *host, ErrText *out_text) {
+  Str address = str_from(host->options.listen);
+  if (!host->options.allow_remote && !listen_is_loopback(address)) {
+    return err_say(ERR_REFUSED, out_text, "%s can be reached from other machines, and there is no token file: listen on 127.0.0.1, or pass --allow-remote", host->options.listen);
+  }
+  return conn_server_listen(host->workers[0].server, address, host->address, out_text);
+}
+
+static Err start_threads(Host *host, ErrText *out_text) {
+  if (directory__publish(host) != ERR_NONE) return err_say(ERR_MEMORY, out_text, "no memory for the names of the apps");
+  TRY(write_registry(host, out_text));
+  host->is_listening = true;  // from now on a worker that is started gets its thread
+  for (uint32_t i = 1; i < host->worker_count; i++) {
+    if (host->workers[i].is_started) TRY(worker__start(&host->workers[i], out_text));
+  }
+  return ERR_NONE;
+}
+
+// Threads end in the order in which they ask each other: workers, then the helper, whose last news are then taken in here.
+static void end_threads(Host *host) {
+  for (uint32_t i = 1; i < host->worker_count; i++) {
+    Worker *worker = &host->workers[i];
+    if (!worker->has_thread) continue;
+    loop_wake(worker->loop);
+    pthread_join(worker->thread, NULL);
+    worker->has_thread = false;
+  }
+  for (uint32_t i = 0; i < host->worker_count; i++) host->workers[i].ended = true;
+  helper__end(host);
+  for (int rounds = 0; rounds < 4; rounds++) {  // a message may bring another; a call makes four ways at most
+    for (uint32_t i = 0; i < host->worker_count; i++) worker__run_messages(&host->workers[i]);
+  }
+}
+
+Err host_run(Host *host, ErrText *out_text) {
+  Err err = start_threads(host, out_text);
+  if (err == ERR_NONE) {
+    err = worker__run(&host->workers[0]);
+    if (err != ERR_NONE) err_say(err, out_text, "the event loop failed: %s", err_words(err));
+  }
+  if (err != ERR_NONE) atomic_store(&host->stops, 2);
+  end_threads(host);
+  return err;
+}
+
+// ---- opening and closing --------------------------------------------------------------------------------
+
+static uint32_t count_workers(const HostOptions *options) {
+  long cores = options->workers ? (long)options->workers : sysconf(_SC_NPROCESSORS_ONLN);
+  return cores < 1 ? 1 : cores > HOST_WORKERS_MAX ? HOST_WORKERS_MAX : (uint32_t)cores;
+}
+
+static Err open_workers(Host *host, ErrText *out_text) {
+  host->worker_count = count_workers(&host->options);
+  host->workers = mem_alloc_zero(host->worker_count, sizeof *host->workers);
+  if (!host->workers) return err_say(ERR_MEMORY, out_text, "no memory for workers");
+  for (uint32_t i = 0; i < host->worker_count; i++) {
+    host->workers[i].host = host;
+    host->workers[i].index = i;
+  }
+  return worker__start(&host->workers[0], out_text);
+}
+
+static Err lock_data(Host *host, ErrText *out_text) {
+  return host__keeps_nothing(host) ? ERR_NONE : store_lock(file_system_real(), host->options.data, &host->lock, out_text);
+}
+
+static void host_free(Host *host) {
+  while (host->app_count) {
+    HostApp *app = host->apps[0];
+    if (app->home->loop) loop_timer_stop(app->home->loop, &app->due);
+    host__remove(host, app);
+  }
+  for (uint32_t i = 0; i < host->worker_count && host->workers; i++) worker__free(&host->workers[i]);
+  if (host->lock) store_unlock(host->lock);
+  logs__free(host);
+  pthread_cond_destroy(&host->tasks_come);
+  pthread_mutex_destroy(&host->tasks_lock);
+  pthread_mutex_destroy(&host->logs_lock);
+  mem_free(host->workers);
+  mem_free(host->apps);
+  mem_free(host);
+}
+
+Err host_open(const HostOptions *options, Host **out_host, ErrText *out_text) {
+  Host *host = mem_alloc_zero(1, sizeof *host);
+  if (!host) return err_say(ERR_MEMORY, out_text, "no memory for a host");
+  host->options = *options;
+  host->tasks_last = &host->tasks;
+  pthread_mutex_init(&host->tasks_lock, NULL);
+  pthread_mutex_init(&host->logs_lock, NULL);
+  pthread_cond_init(&host->tasks_come, NULL);
+  log_init(&host->log, clock_system(), LOG_INFO);
+  Err err = lock_data(host, out_text);
+  if (err == ERR_NONE) err = open_workers(host, out_text);
+  if (err == ERR_NONE) err = registry__read(host, out_text);
+  if (err == ERR_NONE) *out_host = host;
+  else host_free(host);
+  return err;
+}
+
+// Connections go first, since they lead to their apps; then the apps, and last what remembers which of them slept.
 Err host_close(Host *host, ErrText *out_text) {
   Err err = ERR_NONE;
-  stop_connections(host);
-  run_posts(host);
+  bool ran = host->is_listening;
+  for (uint32_t i = 0; i < host->worker_count; i++) worker__end_connections(&host->workers[i]);
   for (uint32_t i = 0; i < host->app_count; i++) {
-    Err closed = app_close(host->apps[i].app, err == ERR_NONE ? out_text : NULL);
+    Err closed = apps__close(host->apps[i], err == ERR_NONE ? out_text : NULL);
     if (err == ERR_NONE) err = closed;
-    serve_free(host->apps[i].serve);
   }
+  if (ran && write_registry(host, err == ERR_NONE ? out_text : NULL) != ERR_NONE && err == ERR_NONE) err = ERR_IO;
   host_free(host);
   return err;
 }

@@ -184,13 +184,18 @@ void conn__move_away(Conn *conn, void *where) {
   else resume_accepting(server);
 }
 
+void conn_discard(Conn *conn) {
+  close(conn->socket.fd);
+  mem_free(conn->in);
+  mem_free(conn);
+}
+
 void conn_server_adopt(ConnServer *server, Conn *conn) {
   int fd = conn->socket.fd;
   conn->server = server;
   if (loop_attach(server->loop, &conn->socket, fd) != ERR_NONE) {
-    close(fd);
-    mem_free(conn->in);
-    mem_free(conn);
+    conn->socket.fd = fd;
+    conn_discard(conn);
     return;
   }
   link_open(conn);

@@ -93,6 +93,7 @@ Err conn_server_listen(ConnServer *server, Str address, char out_address[64], Er
 Err conn_server_add(ConnServer *server, int fd) MUST_USE;
 // Takes over a connection that another server gave away; it goes on with the request that made it move.
 void conn_server_adopt(ConnServer *server, Conn *conn);
+void conn_discard(Conn *conn);  // the same, when there is no server any more: closes it
 // What waits because of CONN_WAIT is routed again, soon.
 void conn_resume(Conn *conn);
 void conn_server_make_room(ConnServer *server);  // closes connections that have asked nothing for CONN_IDLE_WHEN_FULL_MS

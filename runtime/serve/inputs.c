@@ -31,6 +31,7 @@ void serve__input_closed(Pending *pending) { pending->conn = NULL; }
 static void answered(AppInput *input) {
   Pending *pending = input->context;
   Conn *conn = pending->conn;
+  pending->held.serve->in_hand--;
   if (conn) conn_set_user(conn, NULL);
   if (conn) serve__answer_outcome(conn, &input->outcome);
   pending->conn = NULL;
@@ -51,10 +52,12 @@ static void submit(Serve *serve, Conn *conn, Pending *pending, int entry, const 
   pending->input = (AppInput){.entry = (uint16_t)entry, .given = args->given, .args = args->values, .caller = serve__caller(),
                               .arena = &pending->arena, .answered = answered, .context = pending};
   conn_set_user(conn, &pending->held);
+  serve->in_hand++;
   if (app_submit(serve->app, &pending->input) == ERR_NONE) {
     serve->wants_turn = true;
     return;
   }
+  serve->in_hand--;
   give_back(pending);
   serve_problem(conn, 503, "busy", "too many inputs wait already; try again soon");
 }

@@ -192,6 +192,19 @@ static void end_topic(Topic *topic, Str problem) {
   remove_topic(topic);
 }
 
+void serve_stop(Serve *serve, uint16_t status, const char *code, const char *detail) {
+  AppOutcome outcome = {.problem = {.status = status, .code = str_from(code), .detail = str_from(detail)}};
+  Buf problem;
+  buf_init(&problem, 0);
+  serve__write_outcome_problem(&outcome, &problem);
+  for (uint32_t i = 0; i < TOPIC_BUCKETS; i++) {
+    while (serve->buckets[i]) end_topic(serve->buckets[i], buf_str(&problem));
+  }
+  buf_free(&problem);
+}
+
+bool serve_is_quiet(const Serve *serve) { return serve->topic_count == 0 && serve->in_hand == 0; }
+
 // The first event of a stream: how long to wait before connecting again, then the present value.
 static RefBuf *first_event(const Topic *topic) {
   Buf bytes;

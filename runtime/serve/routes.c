@@ -107,6 +107,14 @@ static bool is_known_host(const HttpRequest *request) {
   return true;
 }
 
+bool serve_admits(Conn *conn, const HttpRequest *request, bool changes) {
+  bool known = is_known_host(request);
+  if (!known) serve_problem(conn, 403, "unknown_host", "this host does not answer to that name; use localhost or the address");
+  else if (changes && is_foreign(request)) serve_problem(conn, 403, "foreign_origin", "a page of another site may not do this");
+  else return true;
+  return false;
+}
+
 // ---- routes -----------------------------------------------------------------------------------------
 
 static void answer_shared(Conn *conn, RefBuf *body, const char *type) {
@@ -144,10 +152,7 @@ static void route_named(Serve *serve, Conn *conn, const HttpRequest *request, St
 
 void serve_request(Serve *serve, Conn *conn, const HttpRequest *request, Str path) {
   conn_set_user(conn, NULL);
-  if (!is_known_host(request)) {
-    serve_problem(conn, 403, "unknown_host", "this host does not answer to that name; use localhost or the address");
-    return;
-  }
+  if (!serve_admits(conn, request, false)) return;
   Str first = {0}, second = {0}, third;
   http_path_next(&path, &first);
   bool has_second = http_path_next(&path, &second);

@@ -36,9 +36,15 @@ void serve_closed(Conn *conn);
 void serve_published(Serve *serve);
 // The app has another module: streams go on with its values, those of views that are gone end.
 void serve_swapped(Serve *serve);
+// Ends the app's streams with this problem; what waits is answered by app_close, then serve_free.
+void serve_stop(Serve *serve, uint16_t status, const char *code, const char *detail);
+// Neither streams nor requests in hand: it may be freed, and made again later.
+bool serve_is_quiet(const Serve *serve);
 bool serve_wants_turn(const Serve *serve);  // inputs were submitted since the app's last turn
 void serve_turned(Serve *serve);
 
+// The rules for browsers on this machine (a known Host; for what changes something no foreign Origin). False: answered.
+bool serve_admits(Conn *conn, const HttpRequest *request, bool changes);
 // Writes a refusal of the connection as a problem: for ConnEvents.write_refusal.
 void serve_write_refusal(void *context, const HttpRefusal *refusal, Str *out_content_type, Buf *body);
 // Answers with a problem that has no app behind it ("there is no app of that name").

@@ -21,6 +21,7 @@ struct Serve {
   RefBuf *description, *page;     // of the module as it is
   Pending *idle;                  // to be used again
   bool wants_turn;
+  uint32_t in_hand;               // inputs on their way
   uint32_t generation;            // goes up with each swap
   Topic *buckets[TOPIC_BUCKETS];
   uint32_t topic_count;

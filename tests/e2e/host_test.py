@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""One host for many apps: names, deploying, stopping, sleeping, connections that ask several apps, damage that stays where it is."""
+import json
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from harness import QUICK, Server, case, check, equal, run, wait_until  # noqa: E402
+
+APP = """app {name}
+
+state total: int = 0
+
+view sum = total
+
+input add(by: int = 1) -> int {{
+  total += by
+  return total
+}}
+{more}
+"""
+
+
+def source(place, name, more="", text=APP):
+    return place.write(f"{name}.aup", text.format(name=name, more=more))
+
+
+def module(place, name, more=""):
+    return place.module(source(place, name, more), f"{name}.aupm")
+
+
+def start(place, operands, *args, data="data", how="aup-serve"):
+    words = [place.program("aup-serve")] if how == "aup-serve" else [place.program("aup"), how]
+    server = Server(words + [str(one) for one in operands] + ["--data", str(place.dir / data), "--listen", "127.0.0.1:0", *map(str, args)], place.dir, None)
+    place.running.append(server)
+    server.wait_ready()
+    return server
+
+
+def states(server):
+    return {one["name"]: one["state"] for one in server.get("/_host/apps").json()["apps"]}
+
+
+def put(server, name, path, headers=()):
+    with server.connect() as connection:
+        return connection.ask("PUT", f"/_host/apps/{name}", path.read_bytes(), headers)
+
+
+def add(server, name, by=1):
+    answer = server.post(f"/{name}/inputs/add", {"by": by})
+    equal(answer.status, 200, f"add to {name}: {answer.body!r}")
+    return answer.json()
+
+
+def total(server, name):
+    answer = server.get(f"/{name}/views/sum")
+    equal(answer.status, 200, f"sum of {name}: {answer.body!r}")
+    return answer.json()
+
+
+@case("apps by name, each with its own state; with one app also without the name")
+def by_name(place):
+    names = [f"app{i}" for i in range(6)]
+    server = start(place, [module(place, name) for name in names], "--workers", 3)
+    for i, name in enumerate(names):
+        equal(add(server, name, i), i, name)
+    for i, name in enumerate(names):
+        equal(total(server, name), i, name)
+    equal(server.get("/views/sum").status, 404, "no name and several apps")
+    equal(server.get("/nobody/views/sum").status, 404, "no such app")
+    equal(states(server), {name: "awake" for name in names}, "states")
+    server.stop()
+    server = start(place, [place.dir / "app3.aupm"], data="one")
+    equal(server.view("sum"), 0, "without the name")
+    equal(total(server, "app3"), 0, "with it")
+
+
+@case("a folder of sources and modules; one that does not compile keeps none of the others out")
+def folder(place):
+    (place.dir / "all").mkdir()
+    for name in ("left", "right"):
+        source(place, name).rename(place.dir / "all" / f"{name}.aup")
+    module(place, "middle").rename(place.dir / "all" / "middle.aupm")
+    (place.dir / "all" / "wrong.aup").write_text("app wrong\n\nview x = nothing\n")
+    server = start(place, [place.dir / "all"], how="serve")
+    equal(states(server), {"left": "awake", "right": "awake", "middle": "awake"}, "states")
+    check("wrong.aup is not served" in server.stderr(), server.stderr())
+
+
+@case("one connection that asks apps of several workers gets its answers in order, and reads what it wrote")
+def mixed(place):
+    names = [f"app{i}" for i in range(5)]
+    server = start(place, [module(place, name) for name in names], "--workers", 4)
+    rounds = 40 if QUICK else 200
+    with server.connect() as connection:
+        wanted, sent = [], b""
+        totals = dict.fromkeys(names, 0)
+        for i in range(rounds):
+            name = names[i * 7 % 5]
+            body = json.dumps({"by": i}).encode()
+            totals[name] += i
+            sent += (f"POST /{name}/inputs/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body
+            sent += f"GET /{name}/views/sum HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+            wanted += [totals[name], totals[name]]
+        writer = threading.Thread(target=lambda: [connection.send(sent[at:at + 997]) for at in range(0, len(sent), 997)])
+        writer.start()
+        for i, want in enumerate(wanted):
+            answer = connection.answer()
+            equal((answer.status, answer.json()), (200, want), f"answer {i}")
+        writer.join()
+
+
+@case("deploying installs and replaces, keeps state, refuses with reasons, and outlives the host")
+def deploying(place):
+    server = start(place, [], "--workers", 2)
+    equal(server.get("/").status, 404, "nothing there yet")
+    shop = module(place, "shop")
+    answer = put(server, "shop", shop)
+    equal((answer.status, answer.json()["state"]), (201, "awake"), answer.body)
+    equal(add(server, "shop", 5), 5, "an input")
+    answer = put(server, "shop", module(place, "shop", "\nview twice = total * 2\n"))
+    equal(answer.status, 200, answer.body)
+    equal(server.get("/shop/views/twice").json(), 10, "the new view sees the old state")
+    lossy = place.write("lossy.aup", "app shop\n\nstate other: int = 1\n\nview sum = other\n")
+    answer = put(server, "shop", place.module(lossy, "lossy.aupm"))
+    equal((answer.status, answer.json()["code"]), (409, "refused"), answer.body)
+    check("total" in answer.json()["detail"], answer.body)
+    equal(total(server, "shop"), 5, "nothing changed")
+    equal(put(server, "till", shop).status, 409, "a module of another name")
+    equal(put(server, "9x", shop).status, 400, "no name for an app")
+    equal(put(server, "shop", place.write("junk", b"AUPM junk")).status, 422, "no module")
+    equal(put(server, "shop", shop, (("Origin", "http://example.com"),)).json()["code"], "foreign_origin", "another site's page")
+    equal(put(server, "till", module(place, "till")).status, 201, "a second app")
+    server.stop()
+    server = start(place, [])
+    equal(states(server), {"shop": "awake", "till": "awake"}, "after a restart without operands")
+    equal((total(server, "shop"), total(server, "till")), (5, 0), "state after a restart")
+    server.kill()
+    server = start(place, [])
+    equal(total(server, "shop"), 5, "state after a kill")
+
+
+@case("the commands: deploy, apps, logs, stop, start, remove")
+def commands(place):
+    server = start(place, [module(place, "first")])
+    url = f"http://127.0.0.1:{server.port}"
+    source(place, "second")
+
+    def ok(*words):
+        done = place.aup(*words, url)
+        equal(done.returncode, 0, f"aup {words}: {done.stderr!r}")
+        return done.stdout.decode()
+
+    equal(ok("deploy", place.dir / "second.aup"), "installed second\n", "deploy of a source")
+    equal(ok("deploy", place.dir / "first.aupm"), "replaced first\n", "deploy of a module")
+    equal([line.split("\t")[:2] for line in ok("apps").splitlines()], [["first", "awake"], ["second", "awake"]], "apps")
+    stream = server.stream("/second/views/sum")
+    equal(stream.next().json(), 0, "a stream's first event")
+    equal(ok("stop", "second"), "stopped second\n", "stop")
+    event = stream.next()
+    equal((event.kind, event.json()["code"]), ("error", "stopped"), "the stream's last event")
+    equal(server.get("/second/views/sum").json()["code"], "stopped", "a request while stopped")
+    equal(total(server, "first"), 0, "the other one goes on")
+    ok("start", "second")
+    equal(add(server, "second", 3), 3, "after the start")
+    check("stopped" in ok("logs", "second") and "first" not in ok("logs", "second"), ok("logs", "second"))
+    ok("remove", "second")
+    equal(server.get("/second/views/sum").status, 404, "removed") if len(states(server)) != 1 else None
+    equal(states(server), {"first": "awake"}, "states")
+    ok("deploy", place.dir / "second.aup")
+    equal(total(server, "second"), 3, "its data had stayed")
+    done = place.aup("stop", "nobody", url)
+    check(done.returncode == 1 and b"no app" in done.stderr, done.stderr)
+    done = place.aup("apps", "http://127.0.0.1:1")
+    check(done.returncode == 3 and b"cannot be reached" in done.stderr, done.stderr)
+
+
+@case("a damaged app says what is wrong, and the others start")
+def damaged(place):
+    server = start(place, [module(place, name) for name in ("good", "bad")])
+    add(server, "good", 2)
+    add(server, "bad", 2)
+    server.stop()
+    for path in (place.dir / "data" / "bad").glob("log-*"):
+        path.write_bytes(b"")
+    server = start(place, [])
+    equal(states(server), {"good": "awake", "bad": "failed"}, "states")
+    equal(total(server, "good"), 2, "the good one")
+    answer = server.get("/bad/views/sum")
+    equal(answer.status, 503, "the bad one")
+    check("bad" in answer.json()["detail"] and "log-" in answer.json()["detail"], answer.body)
+    server.stop()
+    (place.dir / "data" / "apps.list").write_text("aup apps 1\ngood running\n../etc running\nend\n")
+    done = place.aup("--data", place.dir / "data", "--listen", "127.0.0.1:0", program="aup-serve")
+    check(done.returncode == 1 and b"apps.list: line 3" in done.stderr, done.stderr)
+
+
+@case("an app without work sleeps; requests wake it, many at once; what it had is there")
+def sleeping(place):
+    server = start(place, [module(place, name) for name in ("one", "two")], "--sleep-after", 1, "--workers", 2)
+    add(server, "one", 4)
+    stream = server.stream("/two/views/sum")
+    stream.next()
+    wait_until(lambda: states(server)["one"] == "asleep", "sleep", 20)
+    equal(states(server)["two"], "awake", "an open stream keeps it awake")
+    equal(total(server, "one"), 4, "after waking")
+    wait_until(lambda: states(server)["one"] == "asleep", "sleep again", 20)
+    connections = [server.connect() for _ in range(30)]
+    for connection in connections:
+        connection.send(b"POST /one/inputs/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
+    equal(sorted(connection.answer().json() for connection in connections), list(range(5, 35)), "thirty at once")
+    stream.close()
+    wait_until(lambda: states(server) == {"one": "asleep", "two": "asleep"}, "both asleep", 20)
+    server.stop()
+    server = start(place, [])
+    equal(states(server), {"one": "asleep", "two": "asleep"}, "who slept sleeps on after a restart")
+    equal(total(server, "one"), 34, "and wakes")
+
+
+@case("a timer wakes its app")
+def timers(place):
+    path = place.write("ticker.aup", "app ticker\n\nstate ticks: int = 0\n\ntimer tick every 5s {\n  ticks += 1\n}\n\nview count = ticks\n")
+    server = start(place, [place.module(path, "ticker.aupm"), module(place, "other")], "--sleep-after", 1)
+    wait_until(lambda: states(server)["ticker"] == "asleep", "sleep", 20)
+    before = time.monotonic()
+    wait_until(lambda: states(server)["ticker"] != "asleep", "woken by its timer", 20)
+    check(time.monotonic() - before < 10, "woke too late")
+    check(server.get("/ticker/views/count").json() >= 1, "a tick")
+
+
+@case("apps come, change and go under load; the others do not notice")
+def churn(place):
+    names = [f"app{i}" for i in range(4)]
+    modules = [module(place, name) for name in names]
+    other = module(place, "other")
+    server = start(place, modules, "--workers", 3)
+    streams = [server.stream(f"/{name}/views/sum") for name in names]
+    counts, failures, stop = dict.fromkeys(names, 0), [], threading.Event()
+
+    def post(name):
+        with server.connect() as connection:
+            while not stop.is_set():
+                answer = connection.post(f"/{name}/inputs/add", {"by": 1})
+                if answer.status != 200:
+                    failures.append((name, answer.status, answer.body))
+                    return
+                counts[name] += 1
+
+    threads = [threading.Thread(target=post, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for i in range(5 if QUICK else 20):
+        equal(put(server, "other", other).status, 201, f"install {i}")
+        equal(put(server, "app0", modules[0]).status, 200, f"replace {i}")
+        with server.connect() as connection:
+            equal(connection.ask("DELETE", "/_host/apps/other").status, 204, f"remove {i}")
+    stop.set()
+    for thread in threads:
+        thread.join()
+    equal(failures, [], "failures")
+    for name, stream in zip(names, streams):
+        equal(total(server, name), counts[name], f"sum of {name}")
+        stream.wait_for(counts[name])
+
+
+@case("TERM lets what is in hand be answered and ends streams; a second one ends at once")
+def term(place):
+    server = start(place, [module(place, name) for name in ("one", "two")], "--workers", 2)
+    streams = [server.stream(f"/{name}/views/sum") for name in ("one", "two") * 50]
+    half = server.connect()
+    half.send(b"POST /two/inputs/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{\"by\"")
+    time.sleep(0.3)
+    server.process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    half.send(b": 7}")
+    equal(half.answer().json(), 7, "the request in hand")
+    for stream in streams:
+        stream.next()
+        check(stream.next() is None, "a stream ends")
+    equal(server.process.wait(20), 0, "exit code")
+    server = start(place, [])
+    equal(total(server, "two"), 7, "it is kept")
+    half = server.connect()
+    half.send(b"POST /two/inputs/add HTTP/1.1\r\nHost: localhost\r\n")
+    time.sleep(0.2)
+    before = time.monotonic()
+    server.process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    os.kill(server.process.pid, signal.SIGTERM)
+    equal(server.process.wait(20), 0, "exit code")
+    check(time.monotonic() - before < 5, "at once")
+
+
+run()
