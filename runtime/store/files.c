@@ -94,6 +94,7 @@ Err store__open_files(Store *store, ErrText *out_text) {
   store->log.dir_name = store->dir_name;
   store->log.segment_bytes = store->options.segment_bytes;
   store->log.read_only = read_only;
+  store->log.stop_after = store->options.stop_after;
   if (!listing.has_pages && !listing.has_log && listing.has_modules)
     return err_say(ERR_DAMAGED, out_text, "%s: its page file and its log are missing, but there are modules", store->dir_name);
   store->pages.fs = fs;
@@ -119,9 +120,23 @@ void store__close_files(Store *store) {
 }
 
 // ---- modules ----------------------------------------------------------------------------------
-static void module_name(const uint8_t hash[STORE_HASH_BYTES], char out_name[STORE_HASH_BYTES * 2 + 8]) {
+void store__module_name(const uint8_t hash[STORE_HASH_BYTES], char out_name[STORE_HASH_BYTES * 2 + 8]) {
   for (unsigned i = 0; i < STORE_HASH_BYTES; i++) snprintf(out_name + 2 * i, 3, "%02x", hash[i]);
   memcpy(out_name + 2 * STORE_HASH_BYTES, ".aupm", sizeof ".aupm");
+}
+
+// The hash that a file is named by; false: it is no module's name.
+bool store__module_hash(const char *name, uint8_t out_hash[STORE_HASH_BYTES]) {
+  for (unsigned i = 0; i < STORE_HASH_BYTES; i++) {
+    unsigned byte = 0;
+    for (unsigned n = 0; n < 2; n++) {
+      char c = name[2 * i + n];
+      if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return false;
+      byte = byte * 16 + (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    out_hash[i] = (uint8_t)byte;
+  }
+  return strcmp(name + 2 * STORE_HASH_BYTES, ".aupm") == 0;
 }
 
 static Err modules_dir(Store *store) {
@@ -137,7 +152,7 @@ static Err say_module(const Store *store, Err err, const char *name, ErrText *ou
 Err store_save_module(Store *store, const uint8_t hash[STORE_HASH_BYTES], Str bytes, ErrText *out_text) {
   char name[STORE_HASH_BYTES * 2 + 8];
   if (!store->options.files) return ERR_NONE;
-  module_name(hash, name);
+  store__module_name(hash, name);
   if (store->options.read_only) return say_module(store, ERR_REFUSED, name, out_text);
   if (bytes.len > STORE_MODULE_BYTES_MAX) return say_module(store, ERR_LIMIT, name, out_text);
   Err err = modules_dir(store);
@@ -163,7 +178,7 @@ static Err read_module(Store *store, const char *name, Arena *arena, Str *out_by
 Err store_load_module(Store *store, const uint8_t hash[STORE_HASH_BYTES], Arena *arena, Str *out_bytes, ErrText *out_text) {
   char name[STORE_HASH_BYTES * 2 + 8];
   if (!store->options.files) return err_say(ERR_NOT_FOUND, out_text, ":memory: keeps no modules");
-  module_name(hash, name);
+  store__module_name(hash, name);
   Err err = read_module(store, name, arena, out_bytes);
   return err == ERR_NONE ? ERR_NONE : say_module(store, err, name, out_text);
 }

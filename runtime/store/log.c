@@ -102,7 +102,7 @@ static void stand_at_start(Log *log, File *file, const SegmentHeader *header) {
 }
 
 Err log_create(Log *log, ErrText *out_text) {
-  SegmentHeader header = {.id = log->id, .key = checksum_key_random(), .first = 1, .reserved = LOG_FIRST_BYTES};
+  SegmentHeader header = {.id = log->id, .key = checksum_key_random(), .first = log->number + 1, .reserved = LOG_FIRST_BYTES, .predecessor = log->sum};
   File *file;
   Err err = create_segment(log, &header, &file);
   if (err != ERR_NONE) return err_say(err, out_text, "the log in \"%s\" cannot be made: %s", log->dir_name, err_words(err));

@@ -48,6 +48,7 @@ typedef struct Log {
   uint32_t segment_count, segment_at;
   bool ended;                       // the last good record is an end mark
   bool at_end;                      // reading is done
+  uint64_t stop_after;              // 0, or the record to stop reading behind; what follows is wiped unless read_only
   uint64_t known;                   // a record with this number was on disk for certain: a log that ends before it is damaged
   uint64_t dropped_at;              // where a cut last record was dropped, or 0
   Buf read;
@@ -55,7 +56,7 @@ typedef struct Log {
 
 typedef struct LogRecord { LogKind kind; uint64_t number, offset; Str body; } LogRecord;  // the body is good until the next read
 
-// A new, empty log. Durable when it returns.
+// A new, empty log, which goes on from log->number (with log->sum). Durable when it returns.
 MUST_USE Err log_create(Log *log, ErrText *out_text);
 // Finds the segments, and stands before the record after `number` (whose checksum is `sum`): 0, 0 for the whole log.
 MUST_USE Err log_open(Log *log, uint64_t number, uint64_t sum, ErrText *out_text);

@@ -165,15 +165,15 @@ static Err find_later(Log *log, uint64_t offset, uint64_t *out_at) {
 }
 
 // What a cut record left is wiped out, so that it is reported once and never taken for anything.
-static Err wipe_rest(Log *log, bool *out_found) {
+static Err wipe_rest(Log *log, uint64_t end, bool *out_found) {
   enum { STRIDE = 64 << 10 };
   static const uint8_t ZEROS[STRIDE];
   uint8_t *block = mem_alloc(STRIDE);
   if (!block) return ERR_MEMORY;
   Err err = ERR_NONE;
   *out_found = false;
-  for (uint64_t at = log->offset; at < log->reserved && err == ERR_NONE; at += STRIDE) {
-    uint64_t want = log->reserved - at < STRIDE ? log->reserved - at : STRIDE;
+  for (uint64_t at = log->offset; at < end && err == ERR_NONE; at += STRIDE) {
+    uint64_t want = end - at < STRIDE ? end - at : STRIDE;
     err = file_read_all(log->fs, log->file, at, block, want);
     if (err != ERR_NONE || memcmp(block, ZEROS, want) == 0) continue;
     *out_found = true;
@@ -201,11 +201,28 @@ static Err meet_end(Log *log, bool *out_more, ErrText *out_text) {
   if (err != ERR_NONE) return say_file(log, err, log->name, out_text);
   if (later) return say_damage(log, log->name, log->offset, out_text, "a record cannot be read, and a later one can");
   bool dropped;
-  err = wipe_rest(log, &dropped);
+  err = wipe_rest(log, log->reserved, &dropped);
   if (err != ERR_NONE) return say_file(log, err, log->name, out_text);
   if (dropped) log->dropped_at = log->offset;
   log->at_end = true;
   return ERR_NONE;
+}
+
+// What comes behind the record that reading stops at. The newest file goes first, so that the log never has a gap.
+static Err lose_rest(Log *log, ErrText *out_text) {
+  bool found;
+  log->at_end = true;
+  if (log->read_only) return ERR_NONE;
+  for (uint32_t last = log->segment_count; last-- > log->segment_at + 1;) {
+    char name[32];
+    log__name(log->segments[last], name);
+    Err err = log->fs->remove(log->fs, log->dir, name);
+    if (err == ERR_NONE) err = log->fs->dir_sync(log->fs, log->dir);
+    if (err != ERR_NONE) return say_file(log, err, name, out_text);
+  }
+  Err err = wipe_rest(log, log->size, &found);
+  if (log->size > log->reserved) log->reserved = log->size;
+  return err == ERR_NONE ? ERR_NONE : say_file(log, err, log->name, out_text);
 }
 
 // ---- records ----------------------------------------------------------------------------------
@@ -235,6 +252,10 @@ Err log_read_next(Log *log, LogRecord *out_record, bool *out_end, ErrText *out_t
   assert(!log->at_end);
   for (;;) {
     RecordHeader header;
+    if (log->stop_after && log->number >= log->stop_after) {
+      *out_end = true;
+      return lose_rest(log, out_text);
+    }
     Err err = read_record(log, &header);
     if (err == ERR_FORMAT) {
       bool more;

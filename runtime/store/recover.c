@@ -145,10 +145,25 @@ static Err load_slot(Store *store, int slot, ErrText *out_text) {
   return ERR_NONE;
 }
 
+// Roots that are not to be used: beyond where reading stops (then they go for good, before anything of the log does), or the
+// newest when the one before it is asked for.
+static Err leave_out(Store *store) {
+  PageFile *pages = &store->pages;
+  int newest = pages_best_slot(pages);
+  for (int slot = 0; slot < 2; slot++) {
+    bool beyond = pages->slots[slot] == SLOT_READ && store->options.stop_after && pages->roots[slot].number > store->options.stop_after;
+    if (beyond && !store->options.read_only) TRY(pages_clear_slot(pages, slot));
+    if (beyond || (store->options.older && slot == newest)) pages->slots[slot] = SLOT_BAD;
+  }
+  return ERR_NONE;
+}
+
 // The newest state that can be read. [S23] One that cannot is made up for by the one before it and the log since then, which
 // is kept as long as that one is.
 static Err load_state(Store *store, ErrText *out_text) {
   PageFile *pages = &store->pages;
+  TRY(leave_out(store));
+  uint64_t bad_at = 0;
   for (int slot; (slot = pages_best_slot(pages)) >= 0;) {
     ErrText *text = store->info.fell_back ? NULL : out_text;  // the first is the one to tell
     Err err = load_slot(store, slot, text ? text : &(ErrText){{0}});
@@ -156,13 +171,16 @@ static Err load_state(Store *store, ErrText *out_text) {
       const PagesRoot *root = &pages->roots[slot];
       store->info.is_new = false;
       store->info.checkpoint = root->number;
+      store->info.checkpoint_before = pages->slots[1 - slot] == SLOT_READ ? pages->roots[1 - slot].number : 0;
       store->info.now_us = root->now_us;
       memcpy(store->info.module_hash, root->module_hash, STORE_HASH_BYTES);
       memcpy(store->info.schema_hash, root->schema_hash, STORE_HASH_BYTES);
+      pages->bad_at = bad_at;
       return ERR_NONE;
     }
     if (err != ERR_DAMAGED) return err;
     pages->slots[slot] = SLOT_BAD;
+    if (!store->info.fell_back) bad_at = pages->bad_at;
     store->info.fell_back = true;
   }
   return ERR_NONE;
@@ -186,6 +204,8 @@ static Err replay_log(Store *store, const PagesRoot *root, ErrText *out_text) {
     TRY(check_seam(store, root, out_text));
     if (record.number > root->number) TRY(replay(store, &record, out_text));
   }
+  if (store->options.stop_after && store->log.number != store->options.stop_after)
+    return err_say(ERR_NOT_FOUND, out_text, "%s: there is no commit %llu: the last one is %llu", store->dir_name, (unsigned long long)store->options.stop_after, (unsigned long long)store->log.number);
   return ERR_NONE;
 }
 

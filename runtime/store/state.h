@@ -60,6 +60,8 @@ struct Store {
 // Opens the directory and says whether there is a store in it; makes an empty one when there is not.
 MUST_USE Err store__open_files(Store *store, ErrText *out_text);
 void store__close_files(Store *store);
+void store__module_name(const uint8_t hash[STORE_HASH_BYTES], char out_name[STORE_HASH_BYTES * 2 + 8]);
+bool store__module_hash(const char *name, uint8_t out_hash[STORE_HASH_BYTES]);
 MUST_USE Err store__say(const Store *store, Err err, ErrText *out_text, const char *what);
 
 // ---- checkpoint.c ------------------------------------------------------------------------------

@@ -40,6 +40,8 @@ typedef struct StoreOptions {
   uint64_t checkpoint_bytes;  // of the log since the last checkpoint, that begin one; 0: STORE_CHECKPOINT_BYTES_MIN, or an eighth of the state when that is more
   bool sync_inline;        // write and sync inside store_commit; no thread is started (always so in memory)
   bool read_only;          // to look at it: nothing on disk is made, wiped or removed, a missing store is ERR_NOT_FOUND, commits are ERR_REFUSED
+  uint64_t stop_after;     // 0, or the commit to stop at: as if it were the last one. Not read_only: all after it is lost for good
+  bool older;              // read_only: from the checkpoint before the newest, if there is one
   StoreSynced synced;      // may be NULL
   void *context;
 } StoreOptions;
@@ -62,6 +64,7 @@ typedef struct StoreInfo {
   uint8_t schema_hash[STORE_HASH_BYTES];
   uint64_t records;        // replayed
   uint64_t checkpoint;     // the last commit in the newest checkpoint, or 0
+  uint64_t checkpoint_before;  // the same of the one before it, or 0
   bool fell_back;          // the newest checkpoint could not be read: the one before it and the log made up for it
   Err checkpoint_err;      // how the last try of a checkpoint ended; after an error the log goes on growing, and it is tried again
   uint64_t log_bytes;
