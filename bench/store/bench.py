@@ -12,7 +12,7 @@ ROWS, ROWS_QUICK = 1_000_000, 100_000
 OPERATIONS = {
     "read_one": "point read of one field", "read_whole": "point read of all eight fields", "insert": "insert", "update": "update of one field, 64 a commit",
     "update_inputs": "update of one field, each an input of its own, 64 a commit", "scan": "scan: sum of an int column, a row", "count_all": "count of all rows",
-    "count_range": "count of a key range of a tenth of the rows",
+    "count_range": "count of a key range of a tenth of the rows", "sum_range": "sum of a column (kept) over such a range",
 }
 ALIKE = ("read_one", "read_whole", "scan", "count_all")  # must have the same result on both sides
 DURABLE = ("raw", "aup inline", "aup thread", "lmdb", "sqlite")
@@ -79,6 +79,7 @@ def aims(run):
         run.target(f"{name}: times quicker than SQLite", run.ratio(f"random {name}", "sqlite", "aup", "ns"), least=times)
     run.target("count of all: ns", run.median("random count_all", "aup", "ns"), most=2000)
     run.target("count of a range: ns", run.median("random count_range", "aup", "ns"), most=2000)
+    run.target("sum of a range: ns", run.median("random sum_range", "aup", "ns"), most=2000)
     run.target("memory by key: times the raw bytes", run.median("ordered memory", "aup", "of_raw"), most=1.3)
     run.target("memory at random: times the raw bytes", run.median("random memory", "aup", "of_raw"), most=1.6)
     run.target("durable commits / raw", run.ratio("durable", "aup inline", "raw", "rate"), least=0.9)

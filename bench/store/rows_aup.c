@@ -18,8 +18,9 @@ static const ColumnDef COLUMN_LIST[COLUMNS] = {{.name = STR("id"), .type = T_INT
   {.name = STR("amount"), .type = T_DECIMAL}, {.name = STR("flag"), .type = T_BOOL}, {.name = STR("at"), .type = T_TIME},
   {.name = STR("name"), .type = T_TEXT}, {.name = STR("note"), .type = T_TEXT}};
 static const uint16_t KEY[] = {0};
+static const KeptDef KEPT[] = {{COLUMN_AMOUNT, KEPT_SUM}};
 static const TableDef TABLES[] = {{.name = STR("state"), .column_count = 1, .columns = STATE, .key_count = 1, .key = KEY},
-  {.name = STR("Row"), .column_count = COLUMNS, .columns = COLUMN_LIST, .key_count = 1, .key = KEY}};
+  {.name = STR("Row"), .column_count = COLUMNS, .columns = COLUMN_LIST, .key_count = 1, .key = KEY, .kept_count = 1, .kept = KEPT}};
 static const Schema SCHEMA = {.types = {.types = TYPE_LIST_ALL, .count = TYPES, .table_keys = KEYS, .table_names = NAMES, .table_count = 2},
   .table_count = 2, .tables = TABLES};
 
@@ -153,6 +154,20 @@ static int64_t count_range(void *context) {
   return sum / RANGES;
 }
 
+static int64_t sum_range(void *context) {
+  Rows *rows = context;
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < RANGES; i++) {
+    int64_t from = rows->plan.probes[i % rows->plan.count];
+    Range range = {.table = TABLE_ROWS, .index = SCHEMA_NO_INDEX, .has_low = true, .low_inclusive = true, .low = {.i = from},
+      .has_high = true, .high = {.i = from + rows->plan.count / 10}};
+    Summary summary;
+    if (!range_summary(snapshot_reader(rows->snapshot), &range, COLUMN_AMOUNT, &summary)) bench_fail("the sum is not kept");
+    sum += (int64_t)summary.sum / RANGES;
+  }
+  return sum;
+}
+
 int main(int count, char **words) {
   Rows *rows = bench_alloc(sizeof *rows);
   rows->plan = row_plan(count, words);
@@ -167,6 +182,7 @@ int main(int count, char **words) {
   bench_run((BenchCase){"scan", n, 5, true}, scan, rows);
   bench_run((BenchCase){"count_all", RANGES, 3, true}, count_all, rows);
   bench_run((BenchCase){"count_range", RANGES, 3, true}, count_range, rows);
+  bench_run((BenchCase){"sum_range", RANGES, 3, true}, sum_range, rows);
   bench_run((BenchCase){"update", n, 3, false}, update_all, rows);
   bench_run((BenchCase){"update_inputs", n, 3, false}, update_marked, rows);
   snapshot_release(rows->snapshot);

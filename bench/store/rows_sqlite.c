@@ -10,7 +10,7 @@ typedef struct Rows {
   RowPlan plan;
   sqlite3 *db;
   int64_t fresh;
-  sqlite3_stmt *begin, *commit, *insert, *update, *read_one, *read_whole, *scan, *count_all, *count_range;
+  sqlite3_stmt *begin, *commit, *insert, *update, *read_one, *read_whole, *scan, *count_all, *count_range, *sum_range;
 } Rows;
 
 static sqlite3_stmt *prepare(Rows *rows, const char *sql) {
@@ -103,7 +103,7 @@ static int64_t read_whole(void *context) {
   return sum;
 }
 
-static int64_t number_of(Rows *rows, sqlite3_stmt *statement) {
+static int64_t number_of(const Rows *rows, sqlite3_stmt *statement) {
   if (sqlite3_step(statement) != SQLITE_ROW) bench_fail("%s", sqlite3_errmsg(rows->db));
   int64_t number = sqlite3_column_int64(statement, 0);
   sqlite3_reset(statement);
@@ -119,17 +119,19 @@ static int64_t count_all(void *context) {
   return sum / RANGES;
 }
 
-static int64_t count_range(void *context) {
-  Rows *rows = context;
+static int64_t over_ranges(const Rows *rows, sqlite3_stmt *statement) {
   int64_t sum = 0;
   for (uint32_t i = 0; i < RANGES; i++) {
     int64_t from = rows->plan.probes[i % rows->plan.count];
-    sqlite3_bind_int64(rows->count_range, 1, from);
-    sqlite3_bind_int64(rows->count_range, 2, from + rows->plan.count / 10);
-    sum += number_of(rows, rows->count_range);
+    sqlite3_bind_int64(statement, 1, from);
+    sqlite3_bind_int64(statement, 2, from + rows->plan.count / 10);
+    sum += number_of(rows, statement) / RANGES;
   }
-  return sum / RANGES;
+  return sum;
 }
+
+static int64_t count_range(void *context) { return over_ranges(context, ((Rows *)context)->count_range); }
+static int64_t sum_range(void *context) { return over_ranges(context, ((Rows *)context)->sum_range); }
 
 static void open_db(Rows *rows) {
   if (sqlite3_open(":memory:", &rows->db) != SQLITE_OK) bench_fail("sqlite3_open");
@@ -143,6 +145,7 @@ static void open_db(Rows *rows) {
   rows->read_whole = prepare(rows, "select * from row where id = ?");
   rows->scan = prepare(rows, "select sum(a) from row");
   rows->count_all = prepare(rows, "select count(*) from row");
+  rows->sum_range = prepare(rows, "select sum(amount) from row where id >= ? and id < ?");
   rows->count_range = prepare(rows, "select count(*) from row where id >= ? and id < ?");
 }
 
@@ -159,6 +162,7 @@ int main(int count, char **words) {
   bench_run((BenchCase){"scan", n, 5, true}, scan, rows);
   bench_run((BenchCase){"count_all", RANGES, 3, true}, count_all, rows);
   bench_run((BenchCase){"count_range", RANGES, 3, true}, count_range, rows);
+  bench_run((BenchCase){"sum_range", RANGES, 3, true}, sum_range, rows);
   bench_run((BenchCase){"update", n, 3, false}, update_all, rows);
   return 0;
 }

@@ -541,5 +541,7 @@ void tree_update(Db *db, uint32_t tree, const Path *path, const Cell *key, TreeU
   set_cells(&edit, page, slot, update);
   if (!edit.shape->kept_count) return;
   kept_of_row(edit.shape, page, slot, after);
-  count_row(&edit, 0, before, after);
+  bool differs = false;
+  for (unsigned k = 0; k < edit.shape->kept_count; k++) differs = differs || before[k].value != after[k].value || before[k].present != after[k].present;
+  if (differs) count_row(&edit, 0, before, after);
 }
