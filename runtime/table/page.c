@@ -412,3 +412,20 @@ void page_append(const Layout *layout, Page *to, const Page *from, unsigned firs
   }
   to->count = (uint16_t)(to->count + count);
 }
+
+void page_take_column(const Layout *layout, Page *page, unsigned column, PageColumn from) {
+  unsigned count = from.page->count;
+  size_t width = layout->columns[column].width;
+  assert(page->count == 0 && count <= page->cap && layout->columns[column].kind == from.layout->columns[from.column].kind);
+  uint8_t *at = page_column(layout, page, column);
+  const uint8_t *old = page_column(from.layout, from.page, from.column);
+  memcpy(at, old, count * width);
+  if (layout->columns[column].kind != CELL_TEXT) return;
+  for (unsigned i = 0; i < count; i++, at += 16)
+    if (handle_len(at) > PAGE_TEXT_INLINE_MAX) put_text(layout, page, column, at, page_text(from.page, old + 16 * (size_t)i));
+}
+
+void page_fill_column(const Layout *layout, Page *page, unsigned column, unsigned count, Cell cell) {
+  assert(page->count == 0 && count <= page->cap);
+  for (unsigned i = 0; i < count; i++) put_cell(layout, page, column, i, cell);
+}

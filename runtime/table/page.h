@@ -126,3 +126,8 @@ void page_insert(const Layout *layout, Page *page, unsigned slot, const Cell *ce
 void page_remove(const Layout *layout, Page *page, unsigned slot);
 void page_set_cell(const Layout *layout, Page *page, unsigned column, unsigned slot, Cell cell);  // room for a text must be there
 void page_append(const Layout *layout, Page *to, const Page *from, unsigned first, unsigned count);  // room must be there
+// A column of an empty page, before its rows are counted: rows of another page, whose column is of the same kind, or one value.
+// Room must be there, and no text may overflow.
+typedef struct PageColumn { const Layout *layout; const Page *page; unsigned column; } PageColumn;
+void page_take_column(const Layout *layout, Page *page, unsigned column, PageColumn from);
+void page_fill_column(const Layout *layout, Page *page, unsigned column, unsigned count, Cell cell);

@@ -1,9 +1,11 @@
 // Another shape for the same data: new trees are built beside the old ones, row by row and in key order, and take their
-// place at the end; a table or index whose rows are stored as before is not touched but shared. When something fails on
-// the way, the new trees are let go like those of an undone input.
+// place at the end; a table or index whose rows are stored as before is not touched but shared. A table keeps its key, so it
+// is written from end to end, a leaf at a time (bulk.h); only new indexes, whose entries come in any order, are put in one by one. When
+// something fails on the way, the new trees are let go like those of an undone input.
 #include <assert.h>
 
 #include "runtime/base/mem.h"
+#include "runtime/table/bulk.h"
 #include "runtime/table/db.h"
 #include "runtime/table/tree.h"
 
@@ -72,15 +74,10 @@ static void share_trees(Reshape *reshape, uint16_t table) {
 }
 
 // ---- copying ----------------------------------------------------------------------------------
-static Err keep_large(Reshape *reshape, const Layout *layout, Cell *cells) {
-  for (unsigned c = 0; layout->text_count && c < layout->column_count; c++) {
-    if (!cell_overflows(layout, c, cells[c].text.len)) continue;
-    Page *page = db__page_new_large(&reshape->next, cells[c].text.len);
-    if (!page) return ERR_MEMORY;
-    memcpy((char *)page + PAGE_HEADER_BYTES, cells[c].text.ptr, cells[c].text.len);
-    cells[c].text.ptr = (char *)page + PAGE_HEADER_BYTES;
-  }
-  return ERR_NONE;
+// For a while both states are there: the new one alone must fit.
+static Err within_budget(const Reshape *reshape) {
+  uint64_t before = reshape->db->pool.bytes_used, most = reshape->db->bytes_max;
+  return most && reshape->next.pool.bytes_used - before > most ? ERR_FULL : ERR_NONE;
 }
 
 static Err add_row(Reshape *reshape, uint32_t tree, Cell *cells) {
@@ -90,13 +87,23 @@ static Err add_row(Reshape *reshape, uint32_t tree, Cell *cells) {
   unsigned slot;
   if (tree_find_row(shape, reshape->next.txn.roots[tree], cells, &page, &slot)) return ERR_EXISTS;  // keys that were two became one
   if (cells_key_bytes(shape->leaf, cells) > TABLE_KEY_BYTES_MAX) return ERR_LIMIT;
-  TRY(keep_large(reshape, shape->leaf, cells));
+  TRY(bulk_keep_large(&reshape->next, shape->leaf, cells));
   tree_need(shape, reshape->next.txn.roots[tree], cells_heap_bytes(shape->leaf, cells), &need);
-  if (reshape->db->bytes_max && reshape->next.pool.bytes_used > reshape->db->bytes_max) return ERR_FULL;
+  TRY(within_budget(reshape));
   for (unsigned class = 0; class < PAGE_CLASSES; class++)
     if (need.blocks[class]) TRY(pool_reserve(&reshape->next.pool, class, need.blocks[class]));
   tree_insert(&reshape->next, tree, NULL, cells);
   return ERR_NONE;
+}
+
+// A key is made of the columns it was made of, so rows come in the order of the new tree.
+static bool same_key(const Reshape *reshape, uint16_t table) {
+  const ReshapeTable *plan = &reshape->tables[table];
+  const TableDef *now = &reshape->schema->tables[table], *before = &reshape->db->shape->schema->tables[plan->from];
+  if (now->key_count != before->key_count) return false;
+  for (unsigned k = 0; k < now->key_count; k++)
+    if (plan->columns[now->key[k]].from != before->key[k]) return false;
+  return true;
 }
 
 // A column may only take one that is stored alike.
@@ -150,19 +157,52 @@ static bool all_shared(const Reshape *reshape, uint16_t table) {
   return true;
 }
 
-static Err copy_rows(Reshape *reshape, uint16_t table, const Cell *defaults) {
-  const TableShape *before = &reshape->db->shape->tables[reshape->tables[table].from];
-  uint32_t tree = reshape->next.shape->tables[table].tree;
-  TreeRoot root = reshape->db->txn.roots[before->tree];
-  const TreeShape *rows = &reshape->db->shape->trees[before->tree];
-  Path path;
-  tree_seek_rank(rows, root, 0, &path);
-  for (uint64_t left = root.rows; left > 0; left--, path_next(rows, &path)) {
-    row_cells(reshape, table, path.pages[path.height - 1], path.slots[path.height - 1], defaults);
-    TRY(fill_indexes(reshape, table));  // before the row's own tree, which moves long texts to pages of its own
-    if (!reshape->shared[tree]) TRY(add_row(reshape, tree, reshape->next.cells));
+// By cell of the new layout, the old cell that it takes.
+static uint16_t *map_cells(const Reshape *reshape, uint16_t table, Arena *arena) {
+  const TableShape *now = &reshape->next.shape->tables[table], *before = &reshape->db->shape->tables[reshape->tables[table].from];
+  uint16_t *from = arena_alloc(arena, reshape->next.shape->cells_max * sizeof *from);
+  for (unsigned c = 0; from && c < reshape->schema->tables[table].column_count; c++) {
+    uint16_t old = reshape->tables[table].columns[c].from;
+    for (unsigned n = 0; n < now->columns[c].count; n++) from[now->columns[c].at + n] = old == RESHAPE_NEW ? SCHEMA_NO_COLUMN : (uint16_t)(before->columns[old].at + n);
+  }
+  return from;
+}
+
+// The rows of the old table, in order, as the new ones and their entries in the indexes that are to be filled.
+typedef struct Copy { Reshape *reshape; const Cell *defaults; BulkMap map; Bulk bulk; uint16_t table; bool rows, entries; } Copy;
+
+static Err copy_leaf(Copy *copy, const Page *leaf) {
+  bool done = !copy->rows;
+  TRY(within_budget(copy->reshape));
+  if (copy->rows) TRY(bulk_add_leaf(&copy->bulk, &copy->map, leaf, &done));
+  if (done && !copy->entries) return ERR_NONE;
+  for (unsigned slot = 0; slot < leaf->count; slot++) {
+    row_cells(copy->reshape, copy->table, leaf, slot, copy->defaults);
+    if (copy->entries) TRY(fill_indexes(copy->reshape, copy->table));  // before the row's own tree, which moves long texts to pages of its own
+    if (!done) TRY(bulk_add(&copy->bulk, copy->reshape->next.cells));
   }
   return ERR_NONE;
+}
+
+static Err copy_rows(Reshape *reshape, uint16_t table, const Cell *defaults, Arena *arena) {
+  const TableShape *before = &reshape->db->shape->tables[reshape->tables[table].from], *now = &reshape->next.shape->tables[table];
+  const TreeShape *rows = &reshape->db->shape->trees[before->tree];
+  TreeRoot root = reshape->db->txn.roots[before->tree];
+  Copy copy = {.reshape = reshape, .defaults = defaults, .table = table, .rows = !reshape->shared[now->tree]};
+  for (unsigned i = 0; i < now->index_count; i++) copy.entries = copy.entries || !reshape->shared[now->tree + 1 + i];
+  copy.map = (BulkMap){.layout = rows->leaf, .from = map_cells(reshape, table, arena), .defaults = defaults};
+  if (!copy.map.from) return ERR_MEMORY;
+  bulk_start(&copy.bulk, &reshape->next, &reshape->next.shape->trees[now->tree]);
+  Path path;
+  tree_seek_rank(rows, root, 0, &path);
+  for (uint64_t left = root.rows; left > 0;) {
+    const Page *leaf = path.pages[path.height - 1];
+    TRY(copy_leaf(&copy, leaf));
+    left -= leaf->count;
+    path.slots[path.height - 1] = (uint16_t)(leaf->count - 1);
+    path_next(rows, &path);
+  }
+  return copy.rows ? bulk_finish(&copy.bulk, &reshape->next.txn.roots[now->tree]) : ERR_NONE;
 }
 
 // The state table's one row is there even when the table is new.
@@ -178,7 +218,7 @@ static Err fill_table(Reshape *reshape, uint16_t table, Arena *arena) {
       Value value = plan->from == RESHAPE_NEW && !plan->columns ? value_zero(&reshape->schema->types, column->type) : plan->columns[c].value;
       TRY(cells_from_column(shape, column, value, arena, defaults + column->at));
     }
-  if (plan->from != RESHAPE_NEW) return copy_rows(reshape, table, defaults);
+  if (plan->from != RESHAPE_NEW) return copy_rows(reshape, table, defaults, arena);
   if (table != SCHEMA_STATE_TABLE) return ERR_NONE;
   memcpy(reshape->next.cells, defaults, shape->cells_max * sizeof(Cell));
   return add_row(reshape, shape->tables[table].tree, reshape->next.cells);
@@ -190,7 +230,7 @@ static Err fill_tables(Reshape *reshape) {
   Err err = ERR_NONE;
   for (uint16_t t = 0; t < reshape->schema->table_count; t++) {
     if (reshape->tables[t].from == RESHAPE_NEW) continue;
-    if (!alike(reshape, t)) err = ERR_REFUSED;
+    if (!same_key(reshape, t) || !alike(reshape, t)) err = ERR_REFUSED;
     else share_trees(reshape, t);
   }
   for (uint16_t t = 0; t < reshape->schema->table_count && err == ERR_NONE; t++)

@@ -324,7 +324,10 @@ Test(reshape, what_is_stored_otherwise_is_refused) {
   ErrText text;
   fill(db, 100, 4);
   uint64_t bytes = db_bytes(db);
+  static const ReshapeColumn OTHER_KEY[] = {{.from = 1}, {.from = 0}, {.from = 2}, {.from = 3}, {.from = 4}, {.from = 5}, {.from = 6}};
+  static const ReshapeTable KEYS[] = {{0, SAME}, {TABLE_INT, OTHER_KEY}, {TABLE_TEXT, SAME}, {TABLE_PAIR, SAME}};
   cr_assert(db_reshape(db, fixture_schema(), TABLES, &text) == ERR_REFUSED);
+  cr_assert(db_reshape(db, fixture_schema(), KEYS, &text) == ERR_REFUSED);
   cr_assert_eq(db_bytes(db), bytes);
   table__assert_db(db);
   db_free(db);
