@@ -35,7 +35,10 @@ static Err apply_schema(Store *store, const LogRecord *record, SchemaHold *hold,
     TRY(db_open(&hold->schema, store->options.bytes_max, &store->db));
   } else if (mapping.ptr) {
     TRY(record_read_mapping(mapping, db_schema(store->db), &hold->schema, &hold->arena, &tables));
-    TRY(db_reshape(store->db, &hold->schema, tables, text));
+    db_set_bytes_max(store->db, 0);  // what was done once is done again, however full the pages are this time
+    Err err = db_reshape(store->db, &hold->schema, tables, text);
+    db_set_bytes_max(store->db, store->options.bytes_max);
+    if (err != ERR_NONE) return err;
   }
   memcpy(store->info.module_hash, schema.module_hash, STORE_HASH_BYTES);
   schema_hash(schema.schema, store->info.schema_hash);

@@ -97,6 +97,7 @@ void db_free(Db *db) {
 }
 
 const Schema *db_schema(const Db *db) { return db->shape->schema; }
+void db_set_bytes_max(Db *db, uint64_t bytes_max) { db->bytes_max = bytes_max; }
 uint64_t db_bytes(const Db *db) { return db->pool.bytes_used; }
 Txn *db_txn(Db *db) { return &db->txn; }
 const Reader *txn_reader(const Txn *txn) { return &txn->reader; }

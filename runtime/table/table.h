@@ -25,6 +25,7 @@ typedef struct Reader Reader;      // either of them, for reading
 MUST_USE Err db_open(const Schema *schema, uint64_t bytes_max, Db **out_db);
 void db_free(Db *db);              // no snapshot may be held
 const Schema *db_schema(const Db *db);
+void db_set_bytes_max(Db *db, uint64_t bytes_max);  // 0: none
 uint64_t db_bytes(const Db *db);   // memory of all pages, those only snapshots still see included
 
 Txn *db_txn(Db *db);
@@ -127,5 +128,5 @@ static const uint16_t RESHAPE_NEW = 0xFFFF;
 typedef struct ReshapeColumn { uint16_t from; Value value; } ReshapeColumn;
 typedef struct ReshapeTable { uint16_t from; const ReshapeColumn *columns; } ReshapeTable;
 // Only what keeps every type, key and key order as it was; the caller has made sure. On an error the Db is as before.
-// All changes must be sealed. Snapshots taken before stay valid (with the schema they were taken under).
+// ERR_FULL when the new state alone is larger than bytes_max. All changes must be sealed. Snapshots taken before stay valid (with the schema they were taken under).
 MUST_USE Err db_reshape(Db *db, const Schema *schema, const ReshapeTable *tables, ErrText *out_text);

@@ -317,6 +317,22 @@ Test(reshape, rows_keep_their_values_and_other_tables_their_pages) {
   }
 }
 
+// For a while both states are there; the budget is for the new one, and when that is too large the old one stays.
+Test(reshape, the_budget_is_for_the_new_state) {
+  Db *db = open_ok(0);
+  ErrText text;
+  fill(db, 600, 3);
+  uint64_t bytes = db_bytes(db);
+  db_set_bytes_max(db, bytes / 16);
+  cr_assert(reshape_turned(db, &text) == ERR_FULL);
+  cr_assert_eq(db_bytes(db), bytes);
+  table__assert_db(db);
+  db_set_bytes_max(db, bytes * 3 / 2);
+  cr_assert(reshape_turned(db, &text) == ERR_NONE, "%s", text.text);
+  table__assert_db(db);
+  db_free(db);
+}
+
 Test(reshape, what_is_stored_otherwise_is_refused) {
   static const ReshapeColumn WRONG[] = {{.from = 1}, {.from = 2}, {.from = 2}, {.from = 3}, {.from = 4}, {.from = 5}, {.from = 6}};
   static const ReshapeTable TABLES[] = {{0, SAME}, {TABLE_INT, WRONG}, {TABLE_TEXT, SAME}, {TABLE_PAIR, SAME}};
