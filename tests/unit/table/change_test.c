@@ -349,6 +349,50 @@ Test(reshape, what_is_stored_otherwise_is_refused) {
   db_free(db);
 }
 
+// ---- the proof --------------------------------------------------------------------------------
+static TreeShape *int_tree(Db *db, unsigned number) { return &db->shape->trees[db->shape->tables[TABLE_INT].tree + number]; }
+static Page *int_root(Db *db, unsigned number) { return db->txn.roots[db->shape->tables[TABLE_INT].tree + number].page; }
+
+static Page *first_leaf(Db *db, unsigned number) {
+  Page *page = int_root(db, number);
+  while (page->level) page = inner_child(int_tree(db, number), page, 0);
+  return page;
+}
+
+static void add_to_kept(Db *db, unsigned number, unsigned cells) { page_column(int_tree(db, number)->inner, int_root(db, number), cells)[0] ^= 1; }
+static void hurt_sum(Db *db) { add_to_kept(db, 0, int_tree(db, 0)->kept[1].sum_at); }
+static void hurt_least(Db *db) { add_to_kept(db, 0, int_tree(db, 0)->kept[2].least_at); }
+static void hurt_greatest(Db *db) { add_to_kept(db, 1, int_tree(db, 1)->kept[1].greatest_at); }
+static void hurt_count(Db *db) { add_to_kept(db, 4, int_tree(db, 4)->kept[0].count_at); }
+static void hurt_rows(Db *db) { add_to_kept(db, 0, int_tree(db, 0)->inner->key_count + 1u); }
+static void hurt_total(Db *db) { db->txn.roots[db->shape->tables[TABLE_INT].tree].rows++; }
+static void hurt_key(Db *db) { page_column(int_tree(db, 0)->leaf, first_leaf(db, 0), 0)[7] ^= 0x40; }
+static void hurt_carried(Db *db) { page_column(int_tree(db, 1)->leaf, first_leaf(db, 1), int_tree(db, 1)->entry_at[5])[0] ^= 1; }
+static void hurt_entry(Db *db) { page_column(int_tree(db, 4)->leaf, first_leaf(db, 4), 0)[0] ^= 1; }
+static void hurt_heap(Db *db) { first_leaf(db, 0)->heap_dead++; }
+static void hurt_birth(Db *db) { first_leaf(db, 0)->born = db->epoch + 1; }
+
+Test(check, each_kind_of_damage_is_named) {
+  static const struct { void (*hurt)(Db *); const char *words; } ROWS[] = {
+    {hurt_sum, "table Int: a kept sum"}, {hurt_least, "table Int: a kept least"}, {hurt_greatest, "index 0 of table Int: a kept greatest"}, {hurt_count, "index 3 of table Int: a kept count"},
+    {hurt_rows, "table Int: "}, {hurt_total, "table Int: its rows"}, {hurt_key, "table Int: "}, {hurt_carried, "index 0 of table Int: "}, {hurt_entry, "index 3 of table Int: "},
+    {hurt_heap, "table Int: a page's texts"}, {hurt_birth, "table Int: a page is"},
+  };
+  for (size_t i = 0; i < countof(ROWS); i++) {
+    Db *db = open_ok(0);
+    ErrText text = {""};
+    fill(db, 3000, 5);
+    cr_assert(int_root(db, 0)->level > 0 && int_root(db, 1)->level > 0 && int_root(db, 4)->level > 0);
+    cr_assert(reader_check(txn_reader(db_txn(db)), &text) == ERR_NONE, "%s", text.text);
+    TreeRoot root = db->txn.roots[db->shape->tables[TABLE_INT].tree];
+    ROWS[i].hurt(db);
+    cr_assert_eq(reader_check(txn_reader(db_txn(db)), &text), ERR_DAMAGED, "row %zu", i);
+    cr_assert(strstr(text.text, ROWS[i].words) == text.text, "row %zu: %s", i, text.text);
+    db->txn.roots[db->shape->tables[TABLE_INT].tree] = root;
+    db_free(db);
+  }
+}
+
 // ---- every allocation fails -------------------------------------------------------------------
 // A batch of every kind of change. The first error ends it; what it did is undone.
 static Err work(Db *db, Random *random, Model *model) {
