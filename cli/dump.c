@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/program.h"
+#include "cli/store_dir.h"
 #include "compiler/syntax/lexer.h"
 #include "compiler/syntax/parser.h"
 #include "runtime/base/mem.h"
@@ -69,6 +70,7 @@ static ExitCode dump_module(const char *path) {
 }
 
 ExitCode cli_dump(const Args *args) {
+  if (is_folder(args->operand)) return dump_data(args);
   int stages = args_has(args, OPTION_TOKENS) + args_has(args, OPTION_AST) + args_has(args, OPTION_MODULE);
   if (stages != 1) return cli_usage(args->command, "which stage? one of --tokens, --ast, --module");
   Str bytes;
