@@ -207,7 +207,8 @@ static Page *build_page(const Edit *edit, Rows of, unsigned rows, uint32_t heap_
   unsigned first = of.first, count = of.count;
   const Layout *layout = from->level ? edit->shape->inner : edit->shape->leaf;
   uint32_t heap = heap_bytes;
-  for (unsigned i = 0; i < count; i++) heap += page_row_heap_bytes(layout, from, first + i);
+  if (count == from->count) heap += from->size - from->heap_at - from->heap_dead;
+  else for (unsigned i = 0; i < count; i++) heap += page_row_heap_bytes(layout, from, first + i);
   uint32_t bytes = PAGE_HEADER_BYTES + (count + rows) * layout->row_bytes + heap;
   assert(bytes <= layout->page_bytes_max);
   Page *page = db__page_new(edit->db, page_class_for(bytes));
