@@ -8,8 +8,6 @@
 
 #include "runtime/module/format.h"
 
-enum { SLEEP_AFTER_MAX_S = INT32_MAX };
-
 // ---- options ----------------------------------------------------------------------------------------
 static bool read_number(const char *text, uint32_t most, uint32_t *out_number) {
   uint64_t number = 0;
@@ -25,26 +23,44 @@ static bool read_number(const char *text, uint32_t most, uint32_t *out_number) {
 
 static const char *listen_of(const Args *args) { return args_has(args, OPTION_LISTEN) ? args->values[OPTION_LISTEN] : "127.0.0.1:8080"; }
 
+// Options that are numbers, from 1.
+static const struct { OptionId option; const char *name; uint32_t most; } NUMBERS[] = {
+  {OPTION_CONNECTIONS, "--connections", 1000000}, {OPTION_WORKERS, "--workers", HOST_WORKERS_MAX}, {OPTION_SLEEP_AFTER, "--sleep-after", INT32_MAX},
+  {OPTION_APP_FUEL, "--app-fuel", 1000000}, {OPTION_APP_CALL_MEMORY, "--app-call-memory", 1 << 20}, {OPTION_APP_STATE, "--app-state", 1 << 20},
+  {OPTION_APP_QUEUE, "--app-queue", 1000000}, {OPTION_APP_RATE, "--app-rate", 1000000}, {OPTION_APP_STREAMS, "--app-streams", 1000000},
+};
+
+// 0: not given.
+static uint32_t number_of(const Args *args, OptionId option) {
+  uint32_t number = 0;
+  if (args_has(args, option)) (void)read_number(args->values[option], UINT32_MAX, &number);
+  return number;
+}
+
 ExitCode hosting_check(const Args *args) {
   const char *listen = listen_of(args), *colon = strrchr(listen, ':');
   uint32_t number;
   if (!colon || colon == listen || !read_number(colon + 1, 65535, &number)) return cli_usage(args->command, "`--listen %s` is no address and port, as in 127.0.0.1:8080", listen);
-  const char *connections = args->values[OPTION_CONNECTIONS];
-  if (connections && (!read_number(connections, 1000000, &number) || number == 0)) return cli_usage(args->command, "`--connections %s` is no number from 1 to 1000000", connections);
-  const char *workers = args->values[OPTION_WORKERS], *sleep_after = args->values[OPTION_SLEEP_AFTER];
-  if (workers && (!read_number(workers, HOST_WORKERS_MAX, &number) || number == 0)) return cli_usage(args->command, "`--workers %s` is no number from 1 to %d", workers, HOST_WORKERS_MAX);
-  if (sleep_after && strcmp(sleep_after, "never") != 0 && (!read_number(sleep_after, SLEEP_AFTER_MAX_S, &number) || number == 0)) return cli_usage(args->command, "`--sleep-after %s` is no number of seconds from 1 to %d, nor `never`", sleep_after, SLEEP_AFTER_MAX_S);
+  for (size_t i = 0; i < countof(NUMBERS); i++) {
+    const char *text = args->values[NUMBERS[i].option];
+    if (!text || (NUMBERS[i].option == OPTION_SLEEP_AFTER && strcmp(text, "never") == 0)) continue;
+    if (!read_number(text, NUMBERS[i].most, &number) || number == 0) return cli_usage(args->command, "`%s %s` is no number from 1 to %u", NUMBERS[i].name, text, NUMBERS[i].most);
+  }
   if (args_has(args, OPTION_DATA) && !*args->values[OPTION_DATA]) return cli_usage(args->command, "`--data` needs the name of a folder");
   return CLI_OK;
 }
 
 static HostOptions make_options(const Args *args, const char *data) {
   HostOptions options = {.listen = listen_of(args), .data = data, .allow_remote = args_has(args, OPTION_ALLOW_REMOTE)};
-  if (args_has(args, OPTION_CONNECTIONS)) (void)read_number(args->values[OPTION_CONNECTIONS], 1000000, &options.connections_max);
-  if (args_has(args, OPTION_WORKERS)) (void)read_number(args->values[OPTION_WORKERS], HOST_WORKERS_MAX, &options.workers);
+  options.connections_max = number_of(args, OPTION_CONNECTIONS);
+  options.workers = number_of(args, OPTION_WORKERS);
   const char *sleep_after = args->values[OPTION_SLEEP_AFTER];
-  if (sleep_after && strcmp(sleep_after, "never") == 0) options.sleep_after_s = UINT32_MAX;
-  else if (sleep_after) (void)read_number(sleep_after, SLEEP_AFTER_MAX_S, &options.sleep_after_s);
+  options.sleep_after_s = sleep_after && strcmp(sleep_after, "never") == 0 ? UINT32_MAX : number_of(args, OPTION_SLEEP_AFTER);
+  options.limits.input_fuel = options.limits.view_fuel = 1000000ull * number_of(args, OPTION_APP_FUEL);
+  options.limits.memory_bytes = (uint64_t)number_of(args, OPTION_APP_CALL_MEMORY) << 20;
+  options.limits.state_bytes = (uint64_t)number_of(args, OPTION_APP_STATE) << 20;
+  options.limits.queue_max = number_of(args, OPTION_APP_QUEUE);
+  options.serve_limits = (ServeLimits){number_of(args, OPTION_APP_RATE), number_of(args, OPTION_APP_STREAMS)};
   return options;
 }
 

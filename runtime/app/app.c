@@ -106,6 +106,7 @@ static Err app_new(const AppOptions *options, App **out_app, ErrText *out_text) 
   app->options = *options;
   app->clock = options->clock ? options->clock : clock_system();
   arena_init(&app->batch_arena, 0);
+  app->views.last = &app->views.first;
   queue_init(&app->waiting);
   queue_init(&app->applied);
   queue_init(&app->saving);
@@ -151,15 +152,6 @@ static Err open_module(App *app, Str bytes, AppModule **out_module, ErrText *out
   return err;
 }
 
-// Makes the state as of the last seal the one that views see.
-static void publish(App *app) {
-  Snapshot *snapshot = db_snapshot_take(store_db(app->store));
-  if (!snapshot) return;  // no memory: views go on with the state before, the next commit tries again
-  if (app->published) snapshot_release(app->published);
-  app->published = snapshot;
-  app->published_commit = snapshot_number(snapshot);
-}
-
 static Err fit_module(App *app, AppModule *module, ErrText *out_text) {
   bool is_new = store_info(app->store)->number <= 1;  // no commit, or that of the first schema alone: the first state is still to be made
   Err err = app__fit_state(app, module, out_text);
@@ -178,12 +170,13 @@ static Err app_begin(App *app, Str module_bytes, ErrText *out_text) {
   if (err == ERR_NONE) err = fit_module(app, module, out_text);
   app_module_drop(module);
   if (err != ERR_NONE) return err;
-  publish(app);
+  app__publish(app);
   return app->published ? ERR_NONE : err_say(ERR_MEMORY, out_text, "no memory for the first snapshot");
 }
 
 static void close_store(App *app, Err *err, ErrText *out_text) {
-  if (app->published) snapshot_release(app->published);
+  app__end_views(app);
+  app__drop_published(app->published);
   app->published = NULL;
   if (!app->store) return;
   Err closed = store_close(app->store, *err == ERR_NONE ? out_text : NULL);
@@ -205,7 +198,7 @@ Err app_open(const AppOptions *options, Str module_bytes, App **out_app, ErrText
 }
 
 // Something of the batches is not on disk yet.
-static bool is_saving(const App *app) { return app->saving_commit || app->applied.count || app->batch_changes; }
+static bool is_saving(const App *app) { return app->saving_commit || app->running || app->applied.count || app->batch_changes; }
 static void turn(App *app, bool with_timers);
 
 Err app_close(App *app, ErrText *out_text) {
@@ -223,7 +216,8 @@ Err app_close(App *app, ErrText *out_text) {
 // ---- applying ---------------------------------------------------------------------------------------
 
 Err app_submit(App *app, AppInput *input) {
-  if (app->waiting.count >= APP_QUEUE_MAX) return ERR_LIMIT;
+  uint32_t most = app->options.limits.queue_max ? app->options.limits.queue_max : APP_QUEUE_MAX;
+  if (app->waiting.count >= most) return ERR_LIMIT;
   queue_put(&app->waiting, input);
   return ERR_NONE;
 }
@@ -249,27 +243,74 @@ static void record_input(App *app, const EntryDef *entry, const AppInput *input,
   app->batch_changes = true;
 }
 
-static void apply_input(App *app, AppInput *input) {
+// The whole of an input, or its first slice. VM_SLICE: it is longer than that.
+static VmStatus begin_input(App *app, AppInput *input, VmCall *out_call) {
   const Module *module = app_module(app);
-  const EntryDef *entry = &module->entries[input->entry];
   Txn *txn = db_txn(store_db(app->store));
-  TxnMark mark = txn_mark(txn);
-  VmCall call = {.now_us = app__now(app), .seed = rng_secret_u64(), .caller = input->caller.subject, .given = input->given};
+  if (!input->alone) {
+    input->now_us = app__now(app);
+    input->seed = rng_secret_u64();
+  }
+  *out_call = (VmCall){.now_us = input->now_us, .seed = input->seed, .caller = input->caller.subject, .given = input->given};
   app->wait_known = false;
   runner_use(&app->owner, module, txn_reader(txn), txn);
   app->owner.context.caller = input->caller;
-  VmStatus status = runner_call_entry(&app->owner, entry, &call, input->args, &input->outcome, input->arena);
-  if (status == VM_DONE) status = runner_check_end(&app->owner, mark, &call, &input->outcome, input->arena);
+  VmStatus status = runner_begin_entry(&app->owner, &module->entries[input->entry], out_call, input->args, &input->outcome, input->arena);
+  return status == VM_SLICE ? runner_go_on(&app->owner, APP_SLICE_FUEL, &input->outcome, input->arena) : status;
+}
+
+// The end of an input whose body has ended.
+static void end_input(App *app, AppInput *input, TxnMark mark, const VmCall *call, VmStatus status) {
+  const Module *module = app_module(app);
+  const EntryDef *entry = &module->entries[input->entry];
+  if (status == VM_DONE) status = runner_check_end(&app->owner, mark, call, &input->outcome, input->arena);
   if (status == VM_DONE) outcome_done(&input->outcome, module, entry->result, app->owner.main.result, input->arena);
-  if (status == VM_DONE && input->outcome.kind == APP_DONE) record_input(app, entry, input, &call);
-  else txn_undo(txn, mark);
+  if (status == VM_DONE && input->outcome.kind == APP_DONE) record_input(app, entry, input, call);
+  else txn_undo(db_txn(store_db(app->store)), mark);
+  queue_put(&app->applied, input);
+}
+
+// Undone, to be run again alone. What was applied before it is saved first.
+static void put_back(App *app, AppInput *input, TxnMark mark) {
+  runner_rest(&app->owner);
+  txn_undo(db_txn(store_db(app->store)), mark);
+  input->alone = true;
+  input->next = app->waiting.first;
+  if (!input->next) app->waiting.last = &input->next;
+  app->waiting.first = input;
+  app->waiting.count++;
+}
+
+static void apply_input(App *app, AppInput *input) {
+  TxnMark mark = txn_mark(db_txn(store_db(app->store)));
+  VmCall call;
+  VmStatus status = begin_input(app, input, &call);
+  if (status != VM_SLICE) end_input(app, input, mark, &call, status);
+  else if (input->alone) app->running = input;
+  else put_back(app, input, mark);
+}
+
+static bool is_batch_open(const App *app) { return app->applied.count || app->batch_changes; }
+
+// Another slice of the long input. The batch is its own, so that the mark is the batch's beginning.
+static void go_on_running(App *app) {
+  AppInput *input = app->running;
+  VmCall call = {.now_us = input->now_us, .seed = input->seed, .caller = input->caller.subject, .given = input->given};
+  VmStatus status = runner_go_on(&app->owner, APP_SLICE_FUEL, &input->outcome, input->arena);
+  if (status == VM_SLICE) return;
+  app->running = NULL;
+  end_input(app, input, (TxnMark){0}, &call, status);
 }
 
 static void apply_waiting(App *app) {
+  int64_t until_us = clock_mono_us(app->clock) + APP_TURN_US;
+  app->has_more = false;
   while (app->waiting.count && app->applied.count < APP_BATCH_INPUTS_MAX && app->record_count < APP_BATCH_INPUTS_MAX) {
-    AppInput *input = queue_take(&app->waiting);
-    apply_input(app, input);
-    queue_put(&app->applied, input);
+    if (app->waiting.first->alone && is_batch_open(app)) return;  // when the batch is saved
+    apply_input(app, queue_take(&app->waiting));
+    if (app->running || (app->applied.first && app->applied.first->alone)) return;
+    app->has_more = clock_mono_us(app->clock) >= until_us;
+    if (app->has_more) return;
   }
 }
 
@@ -281,6 +322,13 @@ static void forget_batch(App *app) {
   arena_reset(&app->batch_arena);
 }
 
+static void stop_running(App *app) {
+  if (!app->running) return;
+  runner_rest(&app->owner);
+  queue_put(&app->applied, app->running);
+  app->running = NULL;
+}
+
 // The store has failed: what is being saved may or may not be there after a restart, and nothing more is taken.
 static void stop_inputs(App *app) {
   if (!app->stopped) {
@@ -290,6 +338,7 @@ static void stop_inputs(App *app) {
   }
   app->stopped = true;
   app->saving_commit = 0;
+  stop_running(app);
   txn_undo(db_txn(store_db(app->store)), (TxnMark){0});
   forget_batch(app);
   answer_all(&app->saving, "the data could not be saved; after a restart this input may or may not be there");
@@ -316,7 +365,7 @@ static void set_commit(InputQueue *queue, uint64_t commit) {
 static void save_batch(App *app) {
   if ((!app->applied.count && !app->batch_changes) || app->saving_commit || store_busy(app->store)) return;
   if (!app->batch_changes) {
-    set_commit(&app->applied, app->published_commit);
+    set_commit(&app->applied, app->published->commit);
     answer_all(&app->applied, NULL);
     forget_batch(app);
     return;
@@ -338,7 +387,7 @@ static void save_batch(App *app) {
 static void release_saved(App *app) {
   if (!app->saving_commit) return;
   if (store_durable_number(app->store) < app->saving_commit) return;
-  publish(app);
+  app__publish(app);
   assert(app->saving_commit <= store_durable_number(app->store));
   uint64_t commit = app->saving_commit;
   app->saving_commit = 0;
@@ -346,25 +395,35 @@ static void release_saved(App *app) {
   if (app->options.published) app->options.published(app->options.context, commit);
 }
 
+// The long input comes before timers, which would open the batch that it must have for itself.
+static bool is_alone_next(const App *app) { return app->waiting.first && app->waiting.first->alone; }
+
 static void turn(App *app, bool with_timers) {
   release_saved(app);
   if (app->stopped || store_error(app->store, NULL) != ERR_NONE) {
     stop_inputs(app);
     return;
   }
-  if (with_timers) app__run_due(app);
-  apply_waiting(app);
-  save_batch(app);
+  if (app->running) {
+    go_on_running(app);
+  } else {
+    if (with_timers && !is_alone_next(app)) app__run_due(app);
+    apply_waiting(app);
+  }
+  if (!app->running) save_batch(app);
   release_saved(app);  // a store that syncs inline is done already
 }
 
-void app_turn(App *app) { turn(app, true); }
-bool app_is_busy(const App *app) { return app->waiting.count || is_saving(app); }
+void app_turn(App *app) {
+  turn(app, true);
+  app__run_views(app);
+}
+bool app_is_busy(const App *app) { return app->waiting.count || app->views.count || is_saving(app); }
 
 // ---- swapping ---------------------------------------------------------------------------------------
 
 static void drain(App *app) {
-  while (app_is_busy(app) && !app->stopped) {
+  while ((app->waiting.count || is_saving(app)) && !app->stopped) {
     store_wait(app->store);
     turn(app, false);
   }
@@ -386,23 +445,10 @@ Err app_swap(App *app, Str module_bytes, ErrText *out_text) {
   if (err == ERR_NONE && app->stopped) err = err_say(ERR_CLOSED, out_text, "the app's data cannot be saved; restart the host");
   if (err == ERR_NONE) err = fit_module(app, module, out_text);
   app_module_drop(module);
-  if (err == ERR_NONE) publish(app);
+  if (err == ERR_NONE) app__publish(app);
   return err;
 }
 
-// ---- views ------------------------------------------------------------------------------------------
-
-void app_view(App *app, AppView *view) {
-  const Module *module = app_module(app);
-  const EntryDef *entry = &module->entries[view->entry];
-  VmCall call = {.now_us = app__now(app), .caller = view->caller.subject, .given = view->given};
-  runner_use(&app->viewer, module, snapshot_reader(app->published), NULL);
-  app->viewer.context.caller = view->caller;
-  VmStatus status = runner_call_entry(&app->viewer, entry, &call, view->args, &view->outcome, view->arena);
-  if (status == VM_DONE) outcome_done(&view->outcome, module, entry->result, app->viewer.main.result, view->arena);
-  view->outcome.commit = app->published_commit;
-}
-
-uint64_t app_commit(const App *app) { return app->published_commit; }
+uint64_t app_commit(const App *app) { return app->published->commit; }
 Err app_error(const App *app, ErrText *out_text) { return store_error(app->store, out_text); }
 const StoreInfo *app_store_info(const App *app) { return store_info(app->store); }

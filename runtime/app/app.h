@@ -10,14 +10,23 @@
 // Owns:   an App owns its Store and modules. An AppInput belongs to the caller and must stay until `answered` is called.
 // Thread: the owner's loop, but for `wake`, which is called on any thread.
 // Errors: ErrText lines for opening and swapping; inputs and views end in an AppOutcome.
-// Limits: AppLimits; APP_BATCH_INPUTS_MAX inputs in a commit.
+// Limits: AppLimits; APP_BATCH_INPUTS_MAX inputs in a commit; APP_SLICE_FUEL at a stretch: a longer view goes on in later turns, a longer
+//         input is undone and run again alone, in as many turns as it takes.
 #pragma once
 #include "runtime/app/outcome.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/store/store.h"
 
-enum { APP_BATCH_INPUTS_MAX = 1024, APP_QUEUE_MAX = 65536 };
+enum {
+  APP_BATCH_INPUTS_MAX = 1024,
+  APP_QUEUE_MAX = 65536,
+  APP_SLICE_FUEL = 120000,       // some 200 µs
+  APP_TURN_US = 200,             // inputs and timers of one turn are run for about so long
+  APP_VIEWS_MAX = 10000,         // views that wait or are under way
+  APP_VIEWS_BEGUN_MAX = 16,      // of them under way
+  APP_VIEW_HOLD_MAX_S = 60,      // a view may hold a state for so long
+};
 
 typedef struct App App;
 
@@ -27,6 +36,7 @@ typedef struct AppLimits {
   uint64_t view_fuel;       // for one view [APP_VIEW_FUEL]
   uint64_t memory_bytes;    // for one call [APP_CALL_MEMORY]
   uint64_t state_bytes;     // of all tables [APP_STATE_BYTES]
+  uint32_t queue_max;       // inputs that wait, and as many views [APP_QUEUE_MAX, APP_VIEWS_MAX]
 } AppLimits;
 enum { APP_INPUT_FUEL = 200000000, APP_VIEW_FUEL = 200000000, APP_CALL_MEMORY = 64 << 20 };
 static const uint64_t APP_STATE_BYTES = (uint64_t)4 << 30;
@@ -71,7 +81,10 @@ struct AppInput {
   void (*answered)(AppInput *input);
   void *context;
   AppOutcome outcome;         // filled when `answered` is called
-  AppInput *next;             // the app's own
+  AppInput *next;             // the app's own, as what follows
+  int64_t now_us;
+  uint64_t seed;
+  bool alone;                 // it was longer than a slice: the same once more, in a batch of its own
 };
 // ERR_LIMIT: APP_QUEUE_MAX inputs wait already (503). Otherwise `answered` will be called once, never inside app_submit.
 MUST_USE Err app_submit(App *app, AppInput *input);
@@ -89,8 +102,13 @@ typedef struct AppView {
   AppCaller caller;
   Arena *arena;               // takes the answer
   AppOutcome outcome;         // commit: the state it was read from
+  void (*answered)(struct AppView *view);  // of app_view_start
+  void *context;
 } AppView;
-// Reads the published state. Runs to its end within the app's limits.
+// Reads the published state, in turn with what else there is to do: `answered` is called once, maybe inside. The view and what it
+// points to stay until then. ERR_LIMIT: APP_VIEWS_MAX wait already; ERR_MEMORY.
+MUST_USE Err app_view_start(App *app, AppView *view);
+// The same at once, to its end within the app's limits, however long that keeps the others waiting.
 void app_view(App *app, AppView *view);
 uint64_t app_commit(const App *app);  // the published one
 Err app_error(const App *app, ErrText *out_text);  // what stopped the app's inputs, or ERR_NONE

@@ -15,6 +15,14 @@ struct AppModule { Arena arena; Module *module; Str bytes; uint32_t holders; };
 // Reads and verifies a module into a holder of its own, held once.
 MUST_USE Err app_module_new(Str bytes, AppModule **out_module, ErrText *out_text);
 
+// What views read: a state, and the module whose shape it has. The last durable one, or one that a view still holds.
+typedef struct Published { Snapshot *snapshot; AppModule *module; uint64_t commit; uint32_t holders; } Published;
+
+// A view that waits or is under way.
+typedef struct ViewRun { struct ViewRun *next; AppView *view; Published *published; int64_t begun_us; bool has_begun; Runner runner; } ViewRun;
+typedef struct ViewQueue { ViewRun *first, **last; uint32_t count; } ViewQueue;
+enum { APP_VIEW_FUEL_LEAST = 1200 };  // what a view takes of its app's round beside its fuel: some 2 µs
+
 // Inputs in the order in which they came.
 typedef struct InputQueue { AppInput *first, **last; uint32_t count; } InputQueue;
 
@@ -23,8 +31,12 @@ struct App {
   const Clock *clock;
   AppModule *module;
   Store *store;
-  Snapshot *published;       // what views read: the last durable state
-  uint64_t published_commit;
+  Published *published;
+  ViewQueue views;
+  ViewRun *idle_run;
+  uint64_t view_fuel_left;   // of the round
+  AppInput *running;         // the long input that is under way, alone in the open batch
+  bool has_more;             // the turn ended before everything was applied
   InputQueue waiting, applied, saving;  // not yet run; run in the open batch; in the commit that is being synced
   uint64_t saving_commit;    // 0: none is being synced
   StoreInput *records;       // of the open batch, APP_BATCH_INPUTS_MAX
@@ -48,6 +60,12 @@ MUST_USE Err app__fit_state(App *app, const AppModule *module, ErrText *out_text
 // First state of a new store, committed and synced.
 MUST_USE Err app__start_state(App *app, ErrText *out_text);
 int64_t app__now(App *app);
+
+// ---- app_views.c
+void app__publish(App *app);      // makes the state as of the last seal the one that views see
+void app__drop_published(Published *published);
+void app__run_views(App *app);    // a round
+void app__end_views(App *app);
 
 // ---- app_timers.c
 // After the module or the state has another shape: arms the rows of new timers, committed and synced.

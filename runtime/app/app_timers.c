@@ -98,7 +98,8 @@ void app__run_due(App *app) {
   Arena arena;
   arena_init(&arena, 0);
   timers_begin_turn(&app->timers);
-  for (bool found = true; found && may_run(app);) {
+  int64_t until_us = clock_mono_us(app->clock) + APP_TURN_US;  // what is left is due in the next turn
+  for (bool found = true; found && may_run(app) && clock_mono_us(app->clock) <= until_us;) {
     if (run_one(app, &arena, &found) == TIMERS_NO_ROOM) break;
     arena_reset(&arena);
   }
@@ -106,6 +107,8 @@ void app__run_due(App *app) {
 }
 
 int64_t app_wait_us(App *app) {
+  if (app->running || app->has_more || app->views.count) return 0;
+  if (app->waiting.first && app->waiting.first->alone && !app->applied.count && !app->batch_changes) return 0;
   if (!app_module(app)->timer_count || app->stopped || !may_run(app)) return INT64_MAX;  // a full batch goes on when it is saved
   TimerNow now = app_times(app);
   if (now.mono_us < app->timers_rest_until_us) return app->timers_rest_until_us - now.mono_us;

@@ -194,7 +194,7 @@ static VmStatus fill_defaults(Runner *runner, const EntryDef *entry, const VmCal
   return VM_DONE;
 }
 
-VmStatus runner_call_entry(Runner *runner, const EntryDef *entry, const VmCall *call, const Value *args, AppOutcome *outcome, Arena *arena) {
+VmStatus runner_begin_entry(Runner *runner, const EntryDef *entry, const VmCall *call, const Value *args, AppOutcome *outcome, Arena *arena) {
   if (!runner_may(runner, entry)) {
     outcome_reject(outcome, ERROR_FORBIDDEN, (Str){0}, NULL);
     return VM_REJECTED;
@@ -211,8 +211,25 @@ VmStatus runner_call_entry(Runner *runner, const EntryDef *entry, const VmCall *
   VmStatus status = fill_defaults(runner, entry, call, filled, outcome, arena);
   if (status != VM_DONE) return status;
   Exec *exec;
-  status = runner_run(runner, RUN_MAIN, entry->function, call, filled, &exec);
-  return outcome_from(runner, status, exec, outcome, arena);
+  bool ready = ready_exec(runner, RUN_MAIN, &exec) && vm_call(exec, entry->function, call, filled) == ERR_NONE;
+  return ready ? VM_SLICE : outcome_from(runner, no_memory(exec), exec, outcome, arena);
+}
+
+VmStatus runner_go_on(Runner *runner, uint64_t slice_fuel, AppOutcome *outcome, Arena *arena) {
+  VmStatus status = vm_run(&runner->main, slice_fuel);
+  return outcome_from(runner, status, &runner->main, outcome, arena);
+}
+
+VmStatus runner_call_entry(Runner *runner, const EntryDef *entry, const VmCall *call, const Value *args, AppOutcome *outcome, Arena *arena) {
+  VmStatus status = runner_begin_entry(runner, entry, call, args, outcome, arena);
+  while (status == VM_SLICE) status = runner_go_on(runner, runner->limits.fuel, outcome, arena);
+  return status;
+}
+
+void runner_rest(Runner *runner) {
+  if (runner->main_ready) vm_reset(&runner->main);
+  if (runner->inner_ready) vm_reset(&runner->inner);
+  if (runner->role_ready) vm_reset(&runner->role);
 }
 
 VmStatus runner_call_function(Runner *runner, uint16_t function, const VmCall *call, const Value *args, AppOutcome *outcome, Arena *arena) {

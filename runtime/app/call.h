@@ -45,6 +45,11 @@ bool runner_may(Runner *runner, const EntryDef *entry);
 // The whole of an entry's call but the end of an input's transaction: permission, references, defaults, body.
 // DONE: the result is in runner->main.result.
 VmStatus runner_call_entry(Runner *runner, const EntryDef *entry, const VmCall *call, const Value *args, AppOutcome *outcome, Arena *arena);
+// The same in pieces: everything before the body (VM_SLICE: it can begin, or how it ended already), then the body for about so much
+// fuel at a time (VM_SLICE: not done yet). `args` stay until the end.
+VmStatus runner_begin_entry(Runner *runner, const EntryDef *entry, const VmCall *call, const Value *args, AppOutcome *outcome, Arena *arena);
+VmStatus runner_go_on(Runner *runner, uint64_t slice_fuel, AppOutcome *outcome, Arena *arena);
+void runner_rest(Runner *runner);   // closes what a call has open, and gives its memory back
 // The body of a timer: no caller, no parameters but `args`.
 VmStatus runner_call_function(Runner *runner, uint16_t function, const VmCall *call, const Value *args, AppOutcome *outcome, Arena *arena);
 // Deletes a row as the app's own `delete` would, with what its references say.

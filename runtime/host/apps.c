@@ -99,6 +99,7 @@ static void resume_waiting(HostApp *app) {
 Err apps__begin(HostApp *app, App *opened) {
   Worker *home = app->home;
   TRY(serve_new(home->loop, opened, &app->log, &app->serve));
+  serve_limit(app->serve, &app->host->options.serve_limits);
   app->app = opened;
   refbuf_drop(app->problem);
   app->problem = NULL;

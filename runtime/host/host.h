@@ -8,6 +8,7 @@
 #pragma once
 #include "runtime/app/app.h"
 #include "runtime/base/err.h"
+#include "runtime/serve/serve.h"
 
 typedef struct Host Host;
 
@@ -23,7 +24,8 @@ enum {
 typedef struct HostOptions {
   const char *listen;        // "127.0.0.1:8080"; port 0: any free one
   const char *data;          // directory of all data; ":memory:" keeps nothing
-  AppLimits limits;
+  AppLimits limits;          // of each app
+  ServeLimits serve_limits;  // of each app
   uint32_t connections_max;  // 0: the default
   uint32_t workers;          // 0: one a core
   uint32_t sleep_after_s;    // an app that had nothing to do for so long gives its memory back; 0: HOST_SLEEP_AFTER_S, UINT32_MAX: never

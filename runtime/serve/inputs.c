@@ -59,7 +59,7 @@ static void submit(Serve *serve, Conn *conn, Pending *pending, int entry, const 
   }
   serve->in_hand--;
   give_back(pending);
-  serve_problem(conn, 503, "busy", "too many inputs wait already; try again soon");
+  serve__problem_with(conn, 503, "busy", "too many inputs wait already (--app-queue); try again soon", STR("Retry-After: 1\r\n"));
 }
 
 void serve__input(Serve *serve, Conn *conn, const HttpRequest *request, Str encoded_name) {

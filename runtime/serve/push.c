@@ -21,6 +21,7 @@ struct Topic {
   Serve *serve;
   Str key;               // entry name, then the arguments as bytes
   Str name;              // the view's
+  uint32_t round;        // of pushing, in which it was last told
   uint32_t generation;   // the module under which `entry` and `args` were read
   uint16_t entry;
   const ArgPair *pairs;
@@ -157,6 +158,7 @@ static Evaluated evaluate(Topic *topic, Arena *arena, AppOutcome *outcome) {
 
 static void subscribe(Topic *topic, Subscriber *subscriber) {
   subscriber->topic = topic;
+  topic->serve->stream_count++;
   subscriber->next = topic->subscribers;
   subscriber->link = &topic->subscribers;
   if (subscriber->next) subscriber->next->link = &subscriber->next;
@@ -164,6 +166,7 @@ static void subscribe(Topic *topic, Subscriber *subscriber) {
 }
 
 static void unsubscribe(Subscriber *subscriber) {
+  subscriber->topic->serve->stream_count--;
   *subscriber->link = subscriber->next;
   if (subscriber->next) subscriber->next->link = subscriber->link;
   mem_free(subscriber);
@@ -223,7 +226,7 @@ static void begin_stream(Serve *serve, Conn *conn, Topic *topic) {
     if (!topic->subscribers) remove_topic(topic);
     return;
   }
-  subscriber->held = (Held){.serve = serve, .is_stream = true};
+  subscriber->held = (Held){.serve = serve, .kind = HELD_STREAM};
   subscriber->conn = conn;
   subscribe(topic, subscriber);
   conn_set_user(conn, &subscriber->held);
@@ -250,6 +253,10 @@ static Topic *topic_for(Serve *serve, uint16_t entry, const ArgPair *pairs, uint
 }
 
 void serve__stream(Serve *serve, Conn *conn, uint16_t entry, const ArgPair *pairs, uint32_t count, const Args *args) {
+  if (serve->stream_count >= (serve->limits.streams ? serve->limits.streams : SERVE_STREAMS_MAX)) {
+    serve__problem_with(conn, 429, "busy", "too many streams of this app are open (--app-streams)", STR("Retry-After: 5\r\n"));
+    return;
+  }
   Topic *topic = topic_for(serve, entry, pairs, count, args);
   if (!topic) {
     serve_problem(conn, 503, "busy", "too many different streams are open; try again later");
@@ -287,22 +294,40 @@ static void push_topic(Topic *topic, Arena *arena) {
   buf_free(&problem);
 }
 
+// A round tells all topics, for about SERVE_PUSH_US at a stretch, so that other apps have their turn.
+static bool push_some(Serve *serve, Arena *arena) {
+  const Clock *clock = loop_clock(serve->loop);
+  int64_t until_us = clock_mono_us(clock) + SERVE_PUSH_US;
+  for (; serve->push_at < TOPIC_BUCKETS; serve->push_at++) {
+    for (Topic *topic = serve->buckets[serve->push_at], *next; topic; topic = next) {
+      next = topic->next;
+      if (topic->round == serve->push_round) continue;
+      topic->round = serve->push_round;
+      push_topic(topic, arena);
+      arena_reset(arena);
+      if (clock_mono_us(clock) >= until_us) return false;
+    }
+  }
+  return true;
+}
+
 static void push_all(LoopTimer *timer) {
   Serve *serve = timer->ctx;
   Arena arena;
   arena_init(&arena, 0);
-  serve->pushed_us = loop_now_us(serve->loop);
-  for (uint32_t i = 0; i < TOPIC_BUCKETS; i++) {
-    for (Topic *topic = serve->buckets[i], *next; topic; topic = next) {
-      next = topic->next;
-      push_topic(topic, &arena);
-      arena_reset(&arena);
-    }
+  if (serve->push_at == 0 || serve->push_at == TOPIC_BUCKETS) {  // else the round goes on
+    serve->push_at = 0;
+    serve->push_round++;
+    serve->pushed_us = loop_now_us(serve->loop);
   }
+  if (!push_some(serve, &arena)) loop_timer_start(serve->loop, timer, loop_now_us(serve->loop));
+  else if (serve->push_again) serve_published(serve);
   arena_free(&arena);
 }
 
 void serve_published(Serve *serve) {
+  bool within_round = serve->push_timer.running && serve->push_at > 0 && serve->push_at < TOPIC_BUCKETS;
+  serve->push_again = within_round;  // topics told already have another value now
   if (serve->topic_count == 0 || serve->push_timer.running) return;
   int64_t due = serve->pushed_us + SERVE_PUSH_INTERVAL_MS * 1000, now = loop_now_us(serve->loop);
   loop_timer_start(serve->loop, &serve->push_timer, due > now ? due : now);

@@ -43,6 +43,7 @@ Err serve_new(Loop *loop, App *app, const Log *log, Serve **out_serve) {
 
 void serve_free(Serve *serve) {
   serve__push_free(serve);
+  serve__free_readings(serve);
   for (Pending *pending; (pending = serve->idle);) {
     serve->idle = pending->next;
     arena_free(&pending->arena);
@@ -65,8 +66,11 @@ void serve_turned(Serve *serve) { serve->wants_turn = false; }
 void serve_closed(Conn *conn) {
   Held *held = conn_user(conn);
   if (!held) return;
-  if (held->is_stream) serve__stream_closed(held);
-  else serve__input_closed((Pending *)held);
+  switch (held->kind) {
+    case HELD_INPUT: serve__input_closed((Pending *)held); return;
+    case HELD_VIEW: serve__view_closed((Reading *)held); return;
+    case HELD_STREAM: serve__stream_closed(held); return;
+  }
 }
 
 // ---- who may knock ----------------------------------------------------------------------------------
@@ -150,9 +154,25 @@ static void route_named(Serve *serve, Conn *conn, const HttpRequest *request, St
   }
 }
 
+void serve_limit(Serve *serve, const ServeLimits *limits) { serve->limits = *limits; }
+
+// Requests at a rate, and a burst of what a second allows. False: answered.
+static bool is_within_rate(Serve *serve, Conn *conn) {
+  uint32_t rate = serve->limits.requests_a_second;
+  if (!rate) return true;
+  int64_t now_us = loop_now_us(serve->loop), step_us = 1000000 / rate;
+  if (serve->next_us < now_us) serve->next_us = now_us;
+  if (serve->next_us - now_us < 1000000) {
+    serve->next_us += step_us > 0 ? step_us : 1;
+    return true;
+  }
+  serve__problem_with(conn, 429, "busy", "too many requests for this app (--app-rate)", STR("Retry-After: 1\r\n"));
+  return false;
+}
+
 void serve_request(Serve *serve, Conn *conn, const HttpRequest *request, Str path) {
   conn_set_user(conn, NULL);
-  if (!serve_admits(conn, request, false)) return;
+  if (!serve_admits(conn, request, false) || !is_within_rate(serve, conn)) return;
   Str first = {0}, second = {0}, third;
   http_path_next(&path, &first);
   bool has_second = http_path_next(&path, &second);

@@ -19,13 +19,22 @@ typedef struct Serve Serve;
 
 enum {
   SERVE_PUSH_INTERVAL_MS = 10,     // a changed view is evaluated and sent at most this often
+  SERVE_PUSH_US = 200,             // views of streams are evaluated for about so long at a stretch
   SERVE_RETRY_MS = 1000,           // what EventSource is told to wait before it connects again
+  SERVE_STREAMS_MAX = 100000,
   SERVE_TOPICS_MAX = 10000,        // different (view, arguments) with subscribers; more is 503
   SERVE_QUERY_PAIRS_MAX = 200,     // name=value pairs of a query; more is 400
   SERVE_BODY_BYTES_MAX = 1 << 20,  // of an input; more is 413
 };
 
+// Zero means the default in brackets.
+typedef struct ServeLimits {
+  uint32_t requests_a_second;  // more are 429, after a burst of as many [no limit]
+  uint32_t streams;            // open at once; more are 429 [SERVE_STREAMS_MAX]
+} ServeLimits;
+
 MUST_USE Err serve_new(Loop *loop, App *app, const Log *log, Serve **out_serve);
+void serve_limit(Serve *serve, const ServeLimits *limits);
 void serve_free(Serve *serve);     // after its connections are gone
 
 // `path` is the request's path below the app ("/views/total"), still encoded.

@@ -20,17 +20,23 @@ struct Serve {
   const Log *log;
   RefBuf *description, *page;     // of the module as it is
   Pending *idle;                  // to be used again
-  bool wants_turn;
-  uint32_t in_hand;               // inputs on their way
+  struct Reading *idle_readings;
+  bool wants_turn, push_again;
+  ServeLimits limits;
+  uint32_t stream_count;
+  int64_t next_us;                // of a request at an even rate (the leaky bucket as a meter: GCRA)
+  uint32_t in_hand;               // inputs and views on their way
   uint32_t generation;            // goes up with each swap
   Topic *buckets[TOPIC_BUCKETS];
   uint32_t topic_count;
   LoopTimer push_timer;
   int64_t pushed_us;              // when streams were last told
+  uint32_t push_round, push_at;   // topics of this round are told up to this bucket
 };
 
 // What a connection's user pointer leads to: a request in hand or a subscriber of a stream.
-typedef struct Held { Serve *serve; bool is_stream; } Held;
+typedef enum HeldKind { HELD_INPUT, HELD_VIEW, HELD_STREAM } HeldKind;
+typedef struct Held { Serve *serve; HeldKind kind; } Held;
 
 // An input on its way through the app.
 struct Pending {
@@ -39,6 +45,16 @@ struct Pending {
   AppInput input;
   Arena arena;
   Pending *next;                  // in `idle`
+};
+
+// A view on its way through the app.
+typedef struct Reading Reading;
+struct Reading {
+  Held held;                      // first
+  Conn *conn;                     // NULL: died meanwhile
+  AppView view;
+  Arena arena;
+  Reading *next;                  // in `idle_readings`
 };
 
 // Who calls. Without tokens everybody who reaches a loopback address may read and write.
@@ -54,6 +70,8 @@ void serve__write_outcome_problem(const AppOutcome *outcome, Buf *out);
 // Decodes the query's pairs into `arena` (copies). ERR_FORMAT: problems say why.
 MUST_USE Err serve__read_pairs(Str query, Arena *arena, ValueProblems *problems, ArgPair **out_pairs, uint32_t *out_count);
 void serve__view(Serve *serve, Conn *conn, const HttpRequest *request, Str name);
+void serve__view_closed(Reading *reading);
+void serve__free_readings(Serve *serve);
 // ---- inputs.c
 void serve__input(Serve *serve, Conn *conn, const HttpRequest *request, Str name);
 void serve__input_closed(Pending *pending);

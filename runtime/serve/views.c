@@ -1,4 +1,5 @@
 // GET /views/NAME: arguments from the query string, the value as JSON, or a stream of values.
+#include "runtime/base/mem.h"
 #include "runtime/serve/serve_internal.h"
 
 static Err read_pair(Str raw_name, Str raw_value, Arena *arena, ValueProblems *problems, ArgPair *out) {
@@ -38,35 +39,105 @@ static bool wants_stream(const HttpRequest *request) {
   return false;
 }
 
-static void answer_value(Serve *serve, Conn *conn, uint16_t entry, const Args *args, Arena *arena) {
-  AppView view = {.entry = entry, .given = args->given, .args = args->values, .caller = serve__caller(), .arena = arena};
-  app_view(serve->app, &view);
-  serve__answer_outcome(conn, &view.outcome);
+// ---- a view on its way ------------------------------------------------------------------------------
+
+static Reading *take_reading(Serve *serve) {
+  Reading *reading = serve->idle_readings;
+  if (reading) {
+    serve->idle_readings = reading->next;
+    return reading;
+  }
+  reading = mem_alloc_zero(1, sizeof *reading);
+  if (!reading) return NULL;
+  reading->held = (Held){serve, HELD_VIEW};
+  arena_init(&reading->arena, 0);
+  return reading;
 }
 
-static void answer(Serve *serve, Conn *conn, const HttpRequest *request, Str encoded_name, Arena *arena) {
+// One is kept: most views are answered before the next is asked for.
+static void give_back(Reading *reading) {
+  Serve *serve = reading->held.serve;
+  reading->conn = NULL;
+  if (serve->idle_readings) {
+    arena_free(&reading->arena);
+    mem_free(reading);
+    return;
+  }
+  arena_reset(&reading->arena);
+  reading->next = NULL;
+  serve->idle_readings = reading;
+}
+
+void serve__free_readings(Serve *serve) {
+  for (Reading *reading; (reading = serve->idle_readings);) {
+    serve->idle_readings = reading->next;
+    arena_free(&reading->arena);
+    mem_free(reading);
+  }
+}
+
+// Its value is still to come; whoever asked will not hear it.
+void serve__view_closed(Reading *reading) { reading->conn = NULL; }
+
+static void answered(AppView *view) {
+  Reading *reading = view->context;
+  Conn *conn = reading->conn;
+  reading->held.serve->in_hand--;
+  if (conn) conn_set_user(conn, NULL);
+  if (conn) serve__answer_outcome(conn, &view->outcome);
+  give_back(reading);
+}
+
+static void answer_value(Serve *serve, Reading *reading, uint16_t entry, const Args *args) {
+  Conn *conn = reading->conn;
+  reading->view = (AppView){.entry = entry, .given = args->given, .args = args->values, .caller = serve__caller(), .arena = &reading->arena,
+                            .answered = answered, .context = reading};
+  conn_set_user(conn, &reading->held);
+  serve->in_hand++;
+  Err err = app_view_start(serve->app, &reading->view);
+  if (err == ERR_NONE) return;
+  serve->in_hand--;
+  conn_set_user(conn, NULL);
+  give_back(reading);
+  if (err == ERR_LIMIT) serve__problem_with(conn, 503, "busy", "too many views wait already (--app-queue); try again soon", STR("Retry-After: 1\r\n"));
+  else serve_problem(conn, 503, "unavailable", "no memory for this request");
+}
+
+// ---- requests -----------------------------------------------------------------------------------------
+
+// False: answered, and the reading is the caller's again.
+static bool answer(Serve *serve, Reading *reading, const HttpRequest *request, Str encoded_name) {
   const Module *module = app_module(serve->app);
+  Arena *arena = &reading->arena;
+  Conn *conn = reading->conn;
   ValueProblems problems = {.arena = arena};
   Str name;
   int entry = http_decode(encoded_name, false, arena, &name) == ERR_NONE ? module_find_entry(module, ENTRY_VIEW, name) : -1;
   if (entry < 0) {
     serve_problem(conn, 404, "not_found", "there is no such view; see GET /app");
-    return;
+    return false;
   }
   ArgPair *pairs;
   uint32_t count;
   Args args;
   Err err = serve__read_pairs(request->query, arena, &problems, &pairs, &count);
   if (err == ERR_NONE) err = args_read_pairs(module, &module->entries[entry], pairs, count, &problems, &args);
+  if (err == ERR_NONE && !wants_stream(request)) {
+    answer_value(serve, reading, (uint16_t)entry, &args);
+    return true;
+  }
   if (err == ERR_FORMAT) serve__answer_problems(conn, &problems);
   else if (err != ERR_NONE) serve_problem(conn, 503, "unavailable", "no memory for this request");
-  else if (wants_stream(request)) serve__stream(serve, conn, (uint16_t)entry, pairs, count, &args);
-  else answer_value(serve, conn, (uint16_t)entry, &args, arena);
+  else serve__stream(serve, conn, (uint16_t)entry, pairs, count, &args);
+  return false;
 }
 
 void serve__view(Serve *serve, Conn *conn, const HttpRequest *request, Str encoded_name) {
-  Arena arena;
-  arena_init(&arena, 0);
-  answer(serve, conn, request, encoded_name, &arena);
-  arena_free(&arena);
+  Reading *reading = take_reading(serve);
+  if (!reading) {
+    serve_problem(conn, 503, "unavailable", "no memory for this request");
+    return;
+  }
+  reading->conn = conn;
+  if (!answer(serve, reading, request, encoded_name)) give_back(reading);
 }

@@ -267,6 +267,98 @@ def churn(place):
         stream.wait_for(counts[name])
 
 
+BUSY = """
+view spin(n: int) {{
+  var sum = 0
+  for i in 1..n {{
+    sum += i
+  }}
+  return sum
+}}
+
+input grind(n: int) -> int {{
+  for i in 1..n {{
+    total += 1
+  }}
+  return total
+}}
+"""
+
+
+def slowest(server, name, until):
+    worst = 0.0
+    with server.connect() as connection:
+        while not until.is_set():
+            started = time.monotonic()
+            equal(connection.ask("GET", f"/{name}/views/sum").status, 200, "a short view")
+            worst = max(worst, time.monotonic() - started)
+            started = time.monotonic()
+            equal(connection.post(f"/{name}/inputs/add", {"by": 1}).status, 200, "a short input")
+            worst = max(worst, time.monotonic() - started)
+    return worst
+
+
+@case("long views and inputs of an app keep neither another app nor its own short views waiting; they end as they must")
+def fair(place):
+    greedy = place.module(source(place, "greedy", BUSY.replace("{{", "{").replace("}}", "}")), "greedy.aupm")
+    server = start(place, [greedy, module(place, "meek")], "--workers", 1)
+    done, worst, answers = threading.Event(), [], []
+    thread = threading.Thread(target=lambda: worst.append(slowest(server, "meek", done)))
+    thread.start()
+    connections = [server.connect() for _ in range(8)]
+    n = 150_000
+    for i, connection in enumerate(connections):
+        if i % 2:
+            connection.send(f"GET /greedy/views/spin?n={n} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        else:
+            body = json.dumps({"n": n}).encode()
+            connection.send(f"POST /greedy/inputs/grind HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+    started = time.monotonic()
+    equal(server.get("/greedy/views/sum").status, 200, "a short view of the same app")
+    short_took = time.monotonic() - started
+    answers = [connection.answer() for connection in connections]
+    took = time.monotonic() - started
+    done.set()
+    thread.join()
+    equal([answer.status for answer in answers], [200] * 8, answers[0].body)
+    equal(sorted(answer.json() for answer in answers[::2]), [n * i for i in range(1, 5)], "inputs, one after the other")
+    equal([answer.json() for answer in answers[1::2]], [n * (n + 1) // 2] * 4, "views")
+    equal(total(server, "greedy"), 4 * n, "the state")
+    check(worst[0] < took / 4, f"the other app waited {worst[0]:.3f} s of {took:.3f} s")
+    check(short_took < took / 4, f"a short view waited {short_took:.3f} s of {took:.3f} s")
+    server.stop()
+    server = start(place, [])
+    equal(total(server, "greedy"), 4 * n, "after a restart")
+
+
+@case("budgets of an app: fuel of a call, requests a second, streams, what waits; each says its name and changes nothing")
+def budgets(place):
+    greedy = place.module(source(place, "greedy", BUSY.replace("{{", "{").replace("}}", "}")), "greedy.aupm")
+    server = start(place, [greedy], "--app-fuel", 3, "--app-streams", 2, "--app-queue", 3)
+    answer = server.post("/greedy/inputs/grind", {"n": 100_000_000})
+    equal((answer.status, answer.json()["code"]), (503, "F04"), answer.body)
+    answer = server.get("/greedy/views/spin?n=100000000")
+    equal((answer.status, answer.json()["code"]), (503, "F04"), answer.body)
+    equal(total(server, "greedy"), 0, "nothing changed")
+    equal(add(server, "greedy", 1), 1, "the next one goes on")
+    streams = [server.stream("/greedy/views/sum") for _ in range(3)]
+    equal([stream.status for stream in streams], [200, 200, 429], "streams")
+    connections = [server.connect() for _ in range(40)]
+    for connection in connections:
+        connection.send(b"GET /greedy/views/spin?n=300000 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    answers = [connection.answer() for connection in connections]
+    statuses = {answer.status for answer in answers}
+    equal(statuses, {200, 503}, "some wait, some are told to come again")
+    check(all(answer.header("Retry-After") and answer.json()["code"] == "busy" for answer in answers if answer.status == 503), answers[-1].body)
+    server.stop()
+    server = start(place, [], "--app-rate", 5)
+    answers = [server.get("/greedy/views/sum") for _ in range(12)]
+    check(answers[0].status == 200 and answers[-1].status == 429, [answer.status for answer in answers])
+    equal(answers[-1].header("Retry-After"), "1", "when to come again")
+    time.sleep(1.2)
+    equal(server.get("/greedy/views/sum").status, 200, "a second later")
+
+
 @case("TERM lets what is in hand be answered and ends streams; a second one ends at once")
 def term(place):
     server = start(place, [module(place, name) for name in ("one", "two")], "--workers", 2)
