@@ -20,6 +20,10 @@ static const CommandInfo COMMANDS[COMMAND_COUNT] = {
   [COMMAND_HOST] = {"", "[FILE.aupm|DIR…]", "serve compiled programs over HTTP, their state kept in a folder"},
 };
 
+const char *args_option_name(OptionId option) { return OPTIONS[option].name; }
+const char *args_option_value(OptionId option) { return OPTIONS[option].value; }
+const char *args_option_words(OptionId option) { return OPTIONS[option].words; }
+bool args_takes(CommandId command, OptionId option) { return OPTIONS[option].commands & (1 << command); }
 const CommandInfo *args_command(CommandId command) { return &COMMANDS[command]; }
 
 // ---- saying -------------------------------------------------------------------------------------

@@ -55,6 +55,11 @@ bool args_find_command(const char *name, CommandId *out_command, const char **ou
 
 // Reads what stands behind the command's name. False: done already, with `out_code` (help was shown, or a mistake said).
 bool args_read(CommandId command, int count, char **words, Args *out_args, ExitCode *out_code);
+// What options.def says of an option.
+const char *args_option_name(OptionId option);   // with its dashes
+const char *args_option_value(OptionId option);  // NULL: it is a switch
+const char *args_option_words(OptionId option);
+bool args_takes(CommandId command, OptionId option);
 static inline bool args_has(const Args *args, OptionId option) { return args->values[option] != 0; }
 
 // "aup: …" on standard error, one line.

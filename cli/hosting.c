@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/config.h"
 #include "runtime/module/format.h"
 
 // ---- options ----------------------------------------------------------------------------------------
@@ -50,6 +51,16 @@ ExitCode hosting_check(const Args *args) {
   return CLI_OK;
 }
 
+ExitCode hosting_config(const Args *flags, Config *out_config, bool *out_done) {
+  *out_done = args_has(flags, OPTION_PRINT_CONFIG);
+  ExitCode code = config_read(flags, out_config);
+  if (code != CLI_OK) return code;
+  code = hosting_check(&out_config->args);
+  if (code == CLI_OK && *out_done) config_print(out_config);
+  if (code != CLI_OK || *out_done) config_free(out_config);
+  return code;
+}
+
 static HostOptions make_options(const Args *args, const char *data) {
   HostOptions options = {.listen = listen_of(args), .data = data, .allow_remote = args_has(args, OPTION_ALLOW_REMOTE)};
   options.connections_max = number_of(args, OPTION_CONNECTIONS);
@@ -74,6 +85,7 @@ static void block_signals(sigset_t *out_set) {
   sigemptyset(out_set);
   sigaddset(out_set, SIGINT);
   sigaddset(out_set, SIGTERM);
+  sigaddset(out_set, SIGHUP);
   sigaddset(out_set, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, out_set, NULL);
   signal(SIGPIPE, SIG_IGN);
@@ -168,28 +180,47 @@ static void print_ready(Hosting *hosting) {
   fflush(stdout);
 }
 
-ExitCode hosting_open(Hosting *hosting, const Args *args, const HostedModule *modules, int count) {
-  *hosting = (Hosting){0};
+ExitCode hosting_open(Hosting *hosting, const Config *config, const HostedModule *modules, int count) {
+  *hosting = (Hosting){.flags = &config->flags};
   arena_init(&hosting->arena, 0);
   sigset_t set;
   block_signals(&set);
-  ExitCode code = open_host(hosting, args, modules, count);
+  ExitCode code = open_host(hosting, &config->args, modules, count);
   if (code == CLI_OK) print_ready(hosting);
   else arena_free(&hosting->arena);
   return code;
 }
 
 // ---- running ----------------------------------------------------------------------------------------
+// HUP: the budgets of apps from aup.toml again. What else stands there takes a start.
+static void reread(Hosting *hosting) {
+  Config config;
+  if (config_read(hosting->flags, &config) != CLI_OK) {
+    cli_say("the settings stay as they were");
+    return;
+  }
+  if (hosting_check(&config.args) == CLI_OK) {
+    HostOptions options = make_options(&config.args, "");
+    host_limit(hosting->host, &options.limits, &options.serve_limits);
+    cli_say("settings reread");
+  }
+  config_free(&config);
+}
+
 static void *wait_for_signals(void *context) {
   sigset_t set;
   block_signals(&set);
-  for (int number; sigwait(&set, &number) == 0 && number != SIGUSR1;) host_stop(context);
+  Hosting *hosting = context;
+  for (int number; sigwait(&set, &number) == 0 && number != SIGUSR1;) {
+    if (number == SIGHUP) reread(hosting);
+    else host_stop(hosting->host);
+  }
   return NULL;
 }
 
 ExitCode hosting_run(Hosting *hosting) {
   pthread_t waiter;
-  if (pthread_create(&waiter, NULL, wait_for_signals, hosting->host) != 0) {
+  if (pthread_create(&waiter, NULL, wait_for_signals, hosting) != 0) {
     cli_say("cannot start a thread");
     return CLI_ENVIRONMENT;
   }

@@ -98,17 +98,25 @@ void modules_free(Modules *modules) {
   arena_free(&modules->arena);
 }
 
-ExitCode modules_serve(const Args *args, CompileSource compile) {
-  ExitCode code = hosting_check(args);
-  if (code != CLI_OK) return code;
+static ExitCode serve(const Config *config, CompileSource compile) {
   Modules modules;
   Hosting hosting;
-  code = modules_read(args, compile, &modules);
+  ExitCode code = modules_read(&config->args, compile, &modules);
   if (code != CLI_OK) return code;
-  code = hosting_open(&hosting, args, modules.items, modules.count);
+  code = hosting_open(&hosting, config, modules.items, modules.count);
   modules_free(&modules);
   if (code != CLI_OK) return code;
   code = hosting_run(&hosting);
   ExitCode closed = hosting_close(&hosting);
   return code != CLI_OK ? code : closed;
+}
+
+ExitCode modules_serve(const Args *args, CompileSource compile) {
+  Config config;
+  bool done;
+  ExitCode code = hosting_config(args, &config, &done);
+  if (code != CLI_OK || done) return code;
+  code = serve(&config, compile);
+  config_free(&config);
+  return code;
 }

@@ -134,12 +134,12 @@ static ExitCode serve_and_watch(Watcher *watcher) {
   return code;
 }
 
-static ExitCode open_and_watch(const Args *args, Watcher *watcher) {
+static ExitCode open_and_watch(const Config *config, Watcher *watcher) {
   Program program;
-  ExitCode code = program_load(&program, args->operand, false, RENDER_HUMAN);
+  ExitCode code = program_load(&program, watcher->path, false, RENDER_HUMAN);
   if (code != CLI_OK) return code;
   note_files(watcher, &program);
-  code = hosting_open(watcher->hosting, args, &(HostedModule){args->operand, program.compile.module_bytes}, 1);
+  code = hosting_open(watcher->hosting, config, &(HostedModule){watcher->path, program.compile.module_bytes}, 1);
   program_free(&program);
   if (code != CLI_OK) return code;
   code = serve_and_watch(watcher);
@@ -148,12 +148,15 @@ static ExitCode open_and_watch(const Args *args, Watcher *watcher) {
 }
 
 ExitCode cli_watch(const Args *args) {
-  ExitCode code = hosting_check(args);
-  if (code != CLI_OK) return code;
+  Config config;
+  bool done;
+  ExitCode code = hosting_config(args, &config, &done);
+  if (code != CLI_OK || done) return code;
   Hosting hosting;
   Watcher watcher = {.path = args->operand, .hosting = &hosting};
   add_file(&watcher, str_from(args->operand), NULL, 0);
-  code = open_and_watch(args, &watcher);
+  code = open_and_watch(&config, &watcher);
+  config_free(&config);
   forget_files(watcher.files, watcher.file_count);
   return code;
 }

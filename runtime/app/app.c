@@ -96,6 +96,12 @@ static VmLimits limits_of(uint64_t fuel, uint64_t fuel_default, uint64_t memory)
   return (VmLimits){fuel ? fuel : fuel_default, memory ? memory : APP_CALL_MEMORY};
 }
 
+void app_limit(App *app, const AppLimits *limits) {
+  app->options.limits = *limits;
+  app->owner.limits = limits_of(limits->input_fuel, APP_INPUT_FUEL, limits->memory_bytes);
+  app->viewer.limits = limits_of(limits->view_fuel, APP_VIEW_FUEL, limits->memory_bytes);
+}
+
 static Err app_new(const AppOptions *options, App **out_app, ErrText *out_text) {
   App *app = mem_alloc_zero(1, sizeof *app);
   if (app) app->records = mem_alloc_zero(APP_BATCH_INPUTS_MAX, sizeof *app->records);

@@ -110,6 +110,7 @@ typedef struct AppView {
 MUST_USE Err app_view_start(App *app, AppView *view);
 // The same at once, to its end within the app's limits, however long that keeps the others waiting.
 void app_view(App *app, AppView *view);
+void app_limit(App *app, const AppLimits *limits);  // for calls from now on; the memory of tables stays as it was
 uint64_t app_commit(const App *app);  // the published one
 Err app_error(const App *app, ErrText *out_text);  // what stopped the app's inputs, or ERR_NONE
 const StoreInfo *app_store_info(const App *app);

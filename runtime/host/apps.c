@@ -68,14 +68,14 @@ static Err check_name(const HostApp *app, Str module_bytes, ErrText *out_text) {
   return err;
 }
 
-Err apps__open(HostApp *app, Str module_bytes, App **out_app, ErrText *out_text) {
+Err apps__open(HostApp *app, Str module_bytes, const AppLimits *limits, App **out_app, ErrText *out_text) {
   Host *host = app->host;
   if (module_bytes.len) TRY(check_name(app, module_bytes, out_text));
   Arena arena;
   arena_init(&arena, 0);
   bool in_memory = host__keeps_nothing(host);
   Str dir = in_memory ? (Str){0} : arena_format(&arena, "%s/%s", host->options.data, app->name);
-  AppOptions options = {.files = in_memory ? NULL : file_system_real(), .dir = dir.ptr, .limits = host->options.limits, .log = &app->log,
+  AppOptions options = {.files = in_memory ? NULL : file_system_real(), .dir = dir.ptr, .limits = *limits, .log = &app->log,
                         .wake = app_wakes, .published = app_published, .context = app};
   Err err = in_memory || dir.ptr ? app_open(&options, module_bytes, out_app, out_text) : err_say(ERR_MEMORY, out_text, "no memory for an app");
   arena_free(&arena);
@@ -99,7 +99,7 @@ static void resume_waiting(HostApp *app) {
 Err apps__begin(HostApp *app, App *opened) {
   Worker *home = app->home;
   TRY(serve_new(home->loop, opened, &app->log, &app->serve));
-  serve_limit(app->serve, &app->host->options.serve_limits);
+  serve_limit(app->serve, &home->serve_limits);
   app->app = opened;
   refbuf_drop(app->problem);
   app->problem = NULL;
@@ -132,6 +132,7 @@ typedef struct Trip {
   App *opened;             // to be closed, or as it was opened
   Call *call;              // for which it is opened, or NULL
   AppState before;
+  AppLimits limits;
   Err err;
   ErrText text;
 } Trip;
@@ -169,7 +170,7 @@ static void opened_at_home(Worker *worker, Message *message) {
 static void open_in_helper(Worker *none, Message *message) {
   Trip *trip = (Trip *)message;
   (void)none;
-  trip->err = apps__open(trip->app, trip->call ? admin__module_of(trip->call) : (Str){0}, &trip->opened, &trip->text);
+  trip->err = apps__open(trip->app, trip->call ? admin__module_of(trip->call) : (Str){0}, &trip->limits, &trip->opened, &trip->text);
   trip->message.run = opened_at_home;
   worker__send(trip->app->home, &trip->message);
 }
@@ -183,7 +184,7 @@ static void begin_trip(HostApp *app, void (*run)(Worker *, Message *), App *open
     else apps__failed(app, &text);
     return;
   }
-  *trip = (Trip){.message = {.run = run}, .app = app, .opened = opened, .call = call, .before = state_of(app)};
+  *trip = (Trip){.message = {.run = run}, .app = app, .opened = opened, .call = call, .before = state_of(app), .limits = app->home->limits};
   apps__hold(app);
   set_state(app, APP_OPENING);
   helper__ask(app->host, &trip->message);

@@ -8,6 +8,7 @@
 
 #include "runtime/base/mem.h"
 #include "runtime/host/host_inner.h"
+#include "runtime/host/notify.h"
 
 // ---- apps -------------------------------------------------------------------------------------------
 
@@ -66,7 +67,7 @@ void host__remove(Host *host, HostApp *app) {
 
 static Err open_here(HostApp *app, Str module_bytes, ErrText *out_text) {
   App *opened;
-  TRY(apps__open(app, module_bytes, &opened, out_text));
+  TRY(apps__open(app, module_bytes, &app->home->limits, &opened, out_text));
   Err err = apps__begin(app, opened);
   if (err == ERR_NONE) return ERR_NONE;
   Err closed = app_close(opened, NULL);
@@ -151,6 +152,41 @@ void host_post(Host *host, void (*call)(void *context), void *context) {
   worker__send(&host->workers[0], &post->message);
 }
 
+typedef struct NewLimits { Message message; AppLimits limits; ServeLimits serve_limits; } NewLimits;
+
+static void take_limits(Worker *worker, Message *message) {
+  NewLimits *new = (NewLimits *)message;
+  worker->limits = new->limits;
+  worker->serve_limits = new->serve_limits;
+  for (HostApp *app = worker->awake; app; app = app->next) {
+    app_limit(app->app, &new->limits);
+    serve_limit(app->serve, &new->serve_limits);
+  }
+  mem_free(new);
+}
+
+// At the control: on to each worker. One that is not started yet has no thread that could be in the way.
+static void spread_limits(Worker *control, Message *message) {
+  Host *host = control->host;
+  const NewLimits *new = (const NewLimits *)message;
+  for (uint32_t i = host->worker_count; i-- > 0;) {
+    NewLimits *copy = mem_alloc(sizeof *copy);
+    if (!copy) break;
+    *copy = *new;
+    copy->message.run = take_limits;
+    if (host->workers[i].has_thread) worker__send(&host->workers[i], &copy->message);
+    else take_limits(&host->workers[i], &copy->message);
+  }
+  mem_free(message);
+}
+
+void host_limit(Host *host, const AppLimits *limits, const ServeLimits *serve_limits) {
+  NewLimits *new = mem_alloc(sizeof *new);
+  if (!new) return;
+  *new = (NewLimits){{.run = spread_limits}, *limits, *serve_limits};
+  worker__send(&host->workers[0], &new->message);
+}
+
 void host_stop(Host *host) {
   atomic_fetch_add(&host->stops, 1);
   loop_wake(host->workers[0].loop);
@@ -158,10 +194,25 @@ void host_stop(Host *host) {
 
 // ---- running ------------------------------------------------------------------------------------------
 
+static Err say_remote(const char *address, ErrText *out_text) {
+  return err_say(ERR_REFUSED, out_text, "%s can be reached from other machines, and there is no token file: listen on 127.0.0.1, or pass --allow-remote", address);
+}
+
+// A socket that a service manager opened.
+static Err listen_on_socket(Host *host, int fd, ErrText *out_text) {
+  listen_address_text(fd, false, host->address);
+  Err err = !host->options.allow_remote && !listen_is_loopback(str_from(host->address)) ? say_remote(host->address, out_text) : conn_server_listen_on(host->workers[0].server, fd, out_text);
+  if (err != ERR_NONE) close(fd);
+  return err;
+}
+
 Err host_listen(Host *host, ErrText *out_text) {
   Str address = str_from(host->options.listen);
+  int fd;
+  TRY(notify_take_socket(&fd, out_text));
+  if (fd >= 0) return listen_on_socket(host, fd, out_text);
   if (!host->options.allow_remote && !listen_is_loopback(address)) {
-    return err_say(ERR_REFUSED, out_text, "%s can be reached from other machines, and there is no token file: listen on 127.0.0.1, or pass --allow-remote", host->options.listen);
+    return say_remote(host->options.listen, out_text);
   }
   return conn_server_listen(host->workers[0].server, address, host->address, out_text);
 }
@@ -195,6 +246,7 @@ static void end_threads(Host *host) {
 Err host_run(Host *host, ErrText *out_text) {
   Err err = start_threads(host, out_text);
   if (err == ERR_NONE) {
+    notify_manager("READY=1");
     err = worker__run(&host->workers[0]);
     if (err != ERR_NONE) err_say(err, out_text, "the event loop failed: %s", err_words(err));
   }
@@ -217,6 +269,8 @@ static Err open_workers(Host *host, ErrText *out_text) {
   for (uint32_t i = 0; i < host->worker_count; i++) {
     host->workers[i].host = host;
     host->workers[i].index = i;
+    host->workers[i].limits = host->options.limits;
+    host->workers[i].serve_limits = host->options.serve_limits;
   }
   return worker__start(&host->workers[0], out_text);
 }

@@ -50,5 +50,7 @@ uint16_t host_port(const Host *host);
 void host_post(Host *host, void (*call)(void *context), void *context);
 // Serves until host_stop: then takes no new connections, finishes what is in flight (HOST_DRAIN_MS at most), ends streams.
 MUST_USE Err host_run(Host *host, ErrText *out_text);
+// From any thread: budgets of each app from now on (the memory of tables when it is opened next).
+void host_limit(Host *host, const AppLimits *limits, const ServeLimits *serve_limits);
 void host_stop(Host *host);   // a second call stops at once
 MUST_USE Err host_close(Host *host, ErrText *out_text);

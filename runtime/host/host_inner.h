@@ -71,6 +71,8 @@ struct Worker {
   Loop *loop;
   ConnServer *server;
   Directory *directory;
+  AppLimits limits;
+  ServeLimits serve_limits;
   HostApp *awake;
   Waiting *waiting;
   LoopTimer look;             // for apps that may sleep
@@ -116,7 +118,7 @@ void worker__free(Worker *worker);                     // its thread has ended
 void helper__ask(Host *host, Message *task);           // run(NULL, task) on the helper's thread
 void helper__end(Host *host);                          // when all is done
 // ---- apps.c
-MUST_USE Err apps__open(HostApp *app, Str module_bytes, App **out_app, ErrText *out_text);  // on any one thread
+MUST_USE Err apps__open(HostApp *app, Str module_bytes, const AppLimits *limits, App **out_app, ErrText *out_text);  // on any one thread
 MUST_USE Err apps__begin(HostApp *app, App *opened);   // on the home worker: AWAKE from here
 void apps__wake(HostApp *app);                         // ASLEEP: asks the helper to open it
 void apps__open_for(HostApp *app, Call *call);         // the same with a call's module; call_done follows

@@ -9,6 +9,7 @@
 
 #include "runtime/base/mem.h"
 #include "runtime/host/host_inner.h"
+#include "runtime/host/notify.h"
 #include "runtime/net/http_uri.h"
 
 enum { LOOK_EVERY_MS = 500, WAIT_MAX_US = 60000000 };  // a minute: the wall clock may be set meanwhile
@@ -192,6 +193,7 @@ static void check_stop(Worker *control) {
   if (stops == host->stops_seen) return;
   bool at_once = stops > 1;
   host->stops_seen = stops;
+  notify_manager("STOPPING=1");
   worker__stop(control, at_once);
   for (uint32_t i = 1; i < host->worker_count; i++) {
     if (host->workers[i].has_thread) loop_wake(host->workers[i].loop);

@@ -321,23 +321,26 @@ Err conn_server_new(Loop *loop, const ConnSettings *settings, const ConnEvents *
   return ERR_NONE;
 }
 
-Err conn_server_listen(ConnServer *server, Str address, char out_address[64], ErrText *out_text) {
+Err conn_server_listen_on(ConnServer *server, int fd, ErrText *out_text) {
   if (server->listener_count == CONN_LISTENERS_MAX) return err_say(ERR_LIMIT, out_text, "at most %d addresses to listen on", CONN_LISTENERS_MAX);
-  int fd;
-  TRY(listen_on(address, &fd, out_text));
   ConnListener *listener = &server->listeners[server->listener_count];
   listener->server = server;
   Err err = loop_attach(server->loop, &listener->socket, fd);
-  if (err) {
-    close(fd);
-    return err_say(err, out_text, "cannot watch " STR_FMT ": %s", STR_ARG(address), err_words(err));
-  }
+  if (err) return err_say(err, out_text, "cannot watch a listening socket: %s", err_words(err));
   loop_op_init(&listener->accept, accepted, listener);
   server->listener_count++;
   server->listeners_open++;
-  if (out_address) listen_address_text(fd, false, out_address);
   loop_accept(server->loop, &listener->socket, &listener->accept);
   return ERR_NONE;
+}
+
+Err conn_server_listen(ConnServer *server, Str address, char out_address[64], ErrText *out_text) {
+  int fd;
+  TRY(listen_on(address, &fd, out_text));
+  if (out_address) listen_address_text(fd, false, out_address);
+  Err err = conn_server_listen_on(server, fd, out_text);
+  if (err != ERR_NONE) close(fd);
+  return err;
 }
 
 const ConnStats *conn_server_stats(const ConnServer *server) { return &server->stats; }

@@ -89,6 +89,8 @@ typedef struct ConnEvents {
 Err conn_server_new(Loop *loop, const ConnSettings *settings, const ConnEvents *events, ConnServer **out_server) MUST_USE;
 // Up to CONN_LISTENERS_MAX addresses. `out_address` (may be NULL) gets the address with the port that was given for 0.
 Err conn_server_listen(ConnServer *server, Str address, char out_address[64], ErrText *out_text) MUST_USE;
+// The same with a socket that listens already. An error: it is still the caller's.
+Err conn_server_listen_on(ConnServer *server, int fd, ErrText *out_text) MUST_USE;
 // Takes over a connected socket, for tests and connections that come from elsewhere. ERR_MEMORY, ERR_LIMIT: still the caller's.
 Err conn_server_add(ConnServer *server, int fd) MUST_USE;
 // Takes over a connection that another server gave away; it goes on with the request that made it move.

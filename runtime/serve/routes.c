@@ -154,7 +154,10 @@ static void route_named(Serve *serve, Conn *conn, const HttpRequest *request, St
   }
 }
 
-void serve_limit(Serve *serve, const ServeLimits *limits) { serve->limits = *limits; }
+void serve_limit(Serve *serve, const ServeLimits *limits) {
+  serve->limits = *limits;
+  serve->next_us = 0;  // what was owed under another rate is forgiven
+}
 
 // Requests at a rate, and a burst of what a second allows. False: answered.
 static bool is_within_rate(Serve *serve, Conn *conn) {

@@ -4,12 +4,13 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import sys
 import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from harness import QUICK, Server, case, check, equal, run, wait_until  # noqa: E402
+from harness import QUICK, Connection, Server, case, check, equal, run, wait_until  # noqa: E402
 
 APP = """app {name}
 
@@ -357,6 +358,65 @@ def budgets(place):
     equal(answers[-1].header("Retry-After"), "1", "when to come again")
     time.sleep(1.2)
     equal(server.get("/greedy/views/sum").status, 200, "a second later")
+
+
+@case("options: a flag wins over the environment, that over aup.toml; --print-config says so; HUP rereads budgets")
+def options(place):
+    app = module(place, "shop")
+    toml = place.write("aup.toml", "# how this host is set up\napp-rate = 5   # low\nworkers = 2\nlisten = \"127.0.0.1:1\"\nsleep-after = \"never\"\n")
+    os.environ["AUP_WORKERS"] = "3"
+    os.environ["AUP_SLEEP_AFTER"] = "77"
+    try:
+        done = place.aup("--print-config", "--listen", "127.0.0.1:0", program="aup-serve")
+        server = start(place, [app])
+    finally:
+        del os.environ["AUP_WORKERS"], os.environ["AUP_SLEEP_AFTER"]
+    said = done.stdout.decode().splitlines()
+    equal(done.returncode, 0, done.stderr)
+    for line in ('listen = "127.0.0.1:0"  # flag', 'workers = "3"  # AUP_WORKERS', 'sleep-after = "77"  # AUP_SLEEP_AFTER', 'app-rate = "5"  # aup.toml:2'):
+        check(line in said, f"{line!r} in {said}")
+    check([server.get("/shop/views/sum").status for _ in range(12)][-1] == 429, "the rate of aup.toml")
+    toml.write_text("app-rate = 100000\n")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: "settings reread" in server.stderr(), "HUP")
+    time.sleep(0.1)
+    equal({server.get("/shop/views/sum").status for _ in range(30)}, {200}, "the new rate")
+    toml.write_text("app-rate = 1\nnonsense\n")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: "stay as they were" in server.stderr(), "HUP with a mistake")
+    check("aup.toml:2: write `key" in server.stderr(), server.stderr())
+    for text, words in (("colour = \"red\"\n", "no setting `colour`"), ("workers = 0\n", "--workers 0"), ("allow-remote = maybe\n", "neither true nor false")):
+        toml.write_text(text)
+        done = place.aup(app, "--listen", "127.0.0.1:0", program="aup-serve")
+        check(done.returncode == 2 and words in done.stderr.decode(), done.stderr)
+
+
+@case("a service manager hands over its socket and is told when the host is ready and when it stops")
+def manager(place):
+    app = module(place, "shop")
+    path = str(place.dir / "notify")
+    told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    told.bind(path)
+    told.settimeout(20)
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def hand_over():
+        os.dup2(listener.fileno(), 3)
+        os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1", NOTIFY_SOCKET=path)
+        os.execv(place.program("aup-serve"), ["aup-serve", str(app), "--data", str(place.dir / "data")])
+
+    pid = os.fork()
+    if pid == 0:
+        hand_over()
+    try:
+        equal(told.recv(100), b"READY=1", "ready")
+        with Connection(listener.getsockname()[1]) as connection:
+            equal(connection.ask("GET", "/views/sum").json(), 0, "over the handed-over socket")
+        os.kill(pid, signal.SIGTERM)
+        equal(told.recv(100), b"STOPPING=1", "stopping")
+    finally:
+        os.kill(pid, signal.SIGTERM)
+        equal(os.waitpid(pid, 0)[1], 0, "exit")
 
 
 @case("TERM lets what is in hand be answered and ends streams; a second one ends at once")
