@@ -62,6 +62,22 @@ static Err unpack(Restore *restore, void *bytes, size_t size) {
   return ERR_NONE;
 }
 
+// Behind the last entry the frame must end, with its checksum, and the file with it.
+static Err unpack_end(Restore *restore) {
+  uint8_t more;
+  while (!restore->frame_over) {
+    ZSTD_outBuffer out = {.dst = &more, .size = sizeof more};
+    if (restore->input.pos == restore->input.size) TRY(more_input(restore));
+    if (restore->input_over) return refuse(restore, "it is cut short");
+    size_t left = ZSTD_decompressStream(restore->zstd, &out, &restore->input);
+    if (ZSTD_isError(left)) return refuse(restore, "its compressed bytes are wrong");
+    if (out.pos > 0) return refuse(restore, "something follows its last entry");
+    restore->frame_over = left == 0;
+  }
+  if (restore->input.pos == restore->input.size) TRY(more_input(restore));
+  return restore->input_over ? ERR_NONE : refuse(restore, "something follows its last entry");
+}
+
 static Err unpack_head(Restore *restore) {
   uint8_t head[BACKUP_FILE_HEAD_BYTES];
   size_t got = 0;
@@ -195,7 +211,7 @@ static Err read_all(Restore *restore) {
     }
     TRY(put_entry(restore, head[0]));
   }
-  return ERR_NONE;
+  return unpack_end(restore);
 }
 
 // ---- the store --------------------------------------------------------------------------------

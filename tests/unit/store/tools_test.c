@@ -165,7 +165,7 @@ Test(tools, a_damaged_backup_is_refused_and_leaves_nothing) {
     else cr_assert((err == ERR_DAMAGED || err == ERR_FORMAT || err == ERR_VERSION) && text.text[0] && !sim_path(other, 0), "at %zu: %s, left: %s", at, text.text, sim_path(other, 0));
     sim_free(other);
   }
-  for (size_t cut = 0; cut < whole; cut += 7) {
+  for (size_t cut = 0; cut < whole; cut += whole - cut > 40 ? 7 : 1) {  // each of the last ones: there the frame's checksum lies
     Sim *other = sim_new();
     tape.bytes.len = cut;
     cr_assert(restore(other, &tape, 0, &text) != ERR_NONE && !sim_path(other, 0), "cut at %zu", cut);
