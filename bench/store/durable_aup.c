@@ -71,7 +71,7 @@ int main(int count, char **words) {
   Durable *durable = bench_alloc(sizeof *durable);
   ErrText text = {{0}};
   arena_init(&durable->arena, 0);
-  StoreOptions options = {.files = file_system_real(), .dir = words[2], .sync_inline = strcmp(words[1], "inline") == 0};
+  StoreOptions options = {.files = file_system_real(), .dir = words[2], .sync_inline = strcmp(words[1], "inline") == 0, .checkpoint_bytes = UINT64_MAX};  // commits alone
   check(store_open(&options, &durable->store, &text), &text);
   uint8_t hash[STORE_HASH_BYTES] = {0};
   check(store_set_schema(durable->store, &SCHEMA, hash, NULL, &text), &text);

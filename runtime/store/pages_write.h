@@ -7,7 +7,7 @@
 #pragma once
 #include "runtime/store/pages.h"
 
-enum { PAGES_SLICE_BYTES = 1 << 20 };  // written and synced at once, between rests
+enum { PAGES_SLICE_BYTES = 64 << 10 };  // written and synced at once, between rests
 
 typedef struct PagesJob {
   const Snapshot *snapshot;

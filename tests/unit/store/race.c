@@ -114,26 +114,40 @@ static int64_t write_all(Store *store, Board *board) {
   return sealed;
 }
 
-int main(void) {
-  Sim *sim = sim_new();
+static void run(const StoreOptions *options) {
   Board board = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-  StoreOptions options = {.files = sim_files(sim), .dir = WORLD_DIR, .segment_bytes = 96 << 10, .synced = note_synced};
   pthread_t readers[READERS];
   Store *store;
   ErrText text;
-  printf("1..1\n");
-  must(store_open(&options, &store, &text) == ERR_NONE && world_set_schema(store, 1, &text) == ERR_NONE, "a store opens");
+  atomic_store(&last_synced, 0);
+  must(store_open(options, &store, &text) == ERR_NONE && world_set_schema(store, 1, &text) == ERR_NONE, "a store opens");
   for (int i = 0; i < READERS; i++) must(pthread_create(&readers[i], NULL, reader_thread, &board) == 0, "a thread starts");
   int64_t sealed = write_all(store, &board);
   stop(&board);
   for (int i = 0; i < READERS; i++) pthread_join(readers[i], NULL);
   if (board.shown) snapshot_release(board.shown);
   txn_undo(db_txn(store_db(store)), (TxnMark){0});
+  must(!options->checkpoint_bytes || store_info(store)->checkpoint > 0, "a checkpoint was made meanwhile");
+  must(store_info(store)->checkpoint_err == ERR_NONE, "no checkpoint failed");
   must(store_close(store, &text) == ERR_NONE, "the store closes");
-  must(store_open(&options, &store, &text) == ERR_NONE, "the store opens again");
+  must(store_open(options, &store, &text) == ERR_NONE, "the store opens again");
   must(reader_row_count(txn_reader(db_txn(store_db(store))), 1) == (uint64_t)sealed, "every row is there again");
+  must(reader_check(txn_reader(db_txn(store_db(store))), &text) == ERR_NONE, "all rules hold");
   must(store_close(store, &text) == ERR_NONE, "the store closes again");
+}
+
+int main(void) {
+  Sim *sim = sim_new();
+  char root[] = "/tmp/aup-race-XXXXXX", dir[64], command[64];
+  printf("1..2\n");
+  run(&(StoreOptions){.files = sim_files(sim), .dir = WORLD_DIR, .segment_bytes = 96 << 10, .synced = note_synced});
   sim_free(sim);
   printf("ok 1 - %d commits beside %d readers\n", COMMITS, READERS);
+  must(mkdtemp(root) != NULL, "a folder is made");
+  snprintf(dir, sizeof dir, "%s/app", root);
+  snprintf(command, sizeof command, "rm -r %s", root);
+  run(&(StoreOptions){.files = file_system_real(), .dir = dir, .checkpoint_bytes = 16 << 10, .synced = note_synced});  // the sim is for one thread at a time
+  must(system(command) == 0, "the folder goes");
+  printf("ok 2 - the same beside checkpoints\n");
   return 0;
 }
