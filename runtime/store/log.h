@@ -48,6 +48,7 @@ typedef struct Log {
   uint32_t segment_count, segment_at;
   bool ended;                       // the last good record is an end mark
   bool at_end;                      // reading is done
+  uint64_t last_at;                 // offset of the last good record of this segment, or 0
   uint64_t stop_after;              // 0, or the record to stop reading behind; what follows is wiped unless read_only
   uint64_t known;                   // a record with this number was on disk for certain: a log that ends before it is damaged
   uint64_t dropped_at;              // where a cut last record was dropped, or 0
@@ -61,6 +62,9 @@ MUST_USE Err log_create(Log *log, ErrText *out_text);
 // Finds the segments, and stands before the record after `number` (whose checksum is `sum`): 0, 0 for the whole log.
 MUST_USE Err log_open(Log *log, uint64_t number, uint64_t sum, ErrText *out_text);
 MUST_USE Err log_read_next(Log *log, LogRecord *out_record, bool *out_end, ErrText *out_text);
+// Writes the last record once more, and syncs it: a sync that failed in an earlier process may have left it in the kernel's
+// memory alone, where it reads as if it were on disk.
+MUST_USE Err log_confirm(Log *log);
 void log_close(Log *log);
 
 // ---- writing ----------------------------------------------------------------------------------

@@ -106,6 +106,7 @@ static Err open_segment(Log *log, uint32_t at, SegmentHeader *header, ErrText *o
   memcpy(log->name, name, sizeof name);
   log->key = header->key;
   log->offset = LOG_BLOCK_BYTES;
+  log->last_at = 0;
   log->reserved = header->reserved;
   log->size = size;
   log->segment_at = at;
@@ -248,6 +249,18 @@ static Err read_record(Log *log, RecordHeader *header) {
   return checksum(&log->key, body, header->body_bytes) == header->body_sum ? ERR_NONE : ERR_FORMAT;
 }
 
+Err log_confirm(Log *log) {
+  assert(log->at_end && !log->read_only);
+  uint64_t at = log->last_at ? log->last_at : 0, size = log->last_at ? log->offset - log->last_at : LOG_BLOCK_BYTES;  // or the segment's head
+  buf_clear(&log->read);
+  char *bytes = buf_room(&log->read, size);
+  if (!bytes) return ERR_MEMORY;
+  TRY(file_read_all(log->fs, log->file, at, bytes, size));
+  TRY(file_write_all(log->fs, log->file, at, bytes, size));
+  TRY(log->fs->sync(log->fs, log->file));
+  return log->fs->dir_sync(log->fs, log->dir);
+}
+
 Err log_read_next(Log *log, LogRecord *out_record, bool *out_end, ErrText *out_text) {
   assert(!log->at_end);
   for (;;) {
@@ -277,6 +290,7 @@ Err log_read_next(Log *log, LogRecord *out_record, bool *out_end, ErrText *out_t
     if (header.reserved > log->size) return say_damage(log, log->name, log->size, out_text, "the file is cut short");
     *out_record = (LogRecord){.kind = header.kind, .number = header.number, .offset = log->offset, .body = buf_str(&log->read)};
     if (header.reserved > log->reserved) log->reserved = header.reserved;
+    log->last_at = log->offset;
     log->offset += (LOG_RECORD_HEADER_BYTES + header.body_bytes + LOG_BLOCK_BYTES - 1) & ~(uint64_t)(LOG_BLOCK_BYTES - 1);
     log->number = header.number;
     log->sum = header.sum;

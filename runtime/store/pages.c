@@ -187,6 +187,14 @@ Err pages_clear_slot(PageFile *pages, int slot) {
   return ERR_NONE;
 }
 
+Err pages_confirm(PageFile *pages) {
+  uint8_t block[PAGES_BLOCK];
+  if (pages->newest < 0) return ERR_NONE;
+  root_write(pages, &pages->roots[pages->newest], block);
+  TRY(file_write_all(pages->fs, pages->file, pages_slot_offset(pages->newest), block, sizeof block));
+  return pages->fs->sync(pages->fs, pages->file);
+}
+
 // ---- what slots name --------------------------------------------------------------------------
 Err pages_read(PageFile *pages, PageRef ref, SpaceMap *map, Buf *buf, ErrText *out_text) {
   uint64_t offset = (uint64_t)ref.place * PAGES_UNIT;

@@ -76,4 +76,6 @@ int pages_best_slot(const PageFile *pages);
 // Reads and proves what is named. `buf` holds it. Marks its space in the map.
 MUST_USE Err pages_read(PageFile *pages, PageRef ref, SpaceMap *map, Buf *buf, ErrText *out_text);
 MUST_USE Err pages_write_root(PageFile *pages, int slot, const PagesRoot *root);   // and syncs it; an error leaves the slot bad
+// Writes the newest root once more, and syncs it, for the same reason as log_confirm.
+MUST_USE Err pages_confirm(PageFile *pages);
 MUST_USE Err pages_clear_slot(PageFile *pages, int slot);                          // the same with nothing

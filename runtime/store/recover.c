@@ -212,6 +212,13 @@ static Err replay_log(Store *store, const PagesRoot *root, ErrText *out_text) {
   return ERR_NONE;
 }
 
+// [S25] What an earlier process wrote without being told that it is on disk is written again before anything rests on it.
+static Err confirm(Store *store, ErrText *out_text) {
+  Err err = pages_confirm(&store->pages);
+  if (err == ERR_NONE) err = log_confirm(&store->log);
+  return err == ERR_NONE ? ERR_NONE : store__say(store, err, out_text, "what was read cannot be written again");
+}
+
 Err store__recover(Store *store, ErrText *out_text) {
   static const PagesRoot NOTHING;
   ErrText page_text = {{0}}, text = {{0}};
@@ -223,6 +230,7 @@ Err store__recover(Store *store, ErrText *out_text) {
     if (out_text) *out_text = page_text.text[0] ? page_text : text;
     return err;
   }
+  if (!store->options.read_only) TRY(confirm(store, out_text));
   buf_free(&store->log.read);
   store->info.number = store->log.number;
   store->info.was_clean = (store->log.ended || store->log.number == 0) && !store->log.dropped_at;

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECTOR = 512, NODES = 128, NAME_OPS = 64, NAMES = 32 };
+enum { SECTOR = 512, NODES = 400, NAMES = 32 };
 
 typedef struct Write { uint64_t offset, size; uint8_t *bytes; bool lost; } Write;  // bytes NULL: a new size in `offset`; lost: a sync that failed
 typedef struct Node { uint8_t *now, *disk; uint64_t now_size, disk_size; Write *writes; unsigned write_count; bool locked; bool used; } Node;
 typedef struct Name { char name[96]; int node; } Name;
 typedef enum NameOpKind { NAME_ADD, NAME_MOVE, NAME_GONE } NameOpKind;
 typedef struct NameOp { NameOpKind kind; char name[96], to[96]; int node; } NameOp;
-typedef struct Folder { char path[400]; Name now[NAMES], disk[NAMES]; unsigned now_count, disk_count; NameOp ops[NAME_OPS]; unsigned op_count; } Folder;
+typedef struct Folder { char path[400]; Name now[NAMES], disk[NAMES]; unsigned now_count, disk_count; NameOp *ops; unsigned op_count; } Folder;
 
 struct Dir { int folder; };
 struct File { int node; bool locks; };
@@ -78,7 +78,7 @@ static void apply_op(Name *names, unsigned *count, const NameOp *op) {
 
 static void do_op(Folder *folder, NameOp op) {
   apply_op(folder->now, &folder->now_count, &op);
-  assert(folder->op_count < countof(folder->ops));
+  folder->ops = realloc(folder->ops, (folder->op_count + 1) * sizeof op);
   folder->ops[folder->op_count++] = op;
 }
 
@@ -325,6 +325,7 @@ void sim_free(Sim *sim) {
     free(sim->nodes[i].now);
     free(sim->nodes[i].disk);
   }
+  for (unsigned f = 0; f < countof(sim->folders); f++) free(sim->folders[f].ops);
   free(sim);
 }
 
@@ -477,6 +478,7 @@ Sim *sim_copy(Sim *sim) {
     memcpy(folder->disk, folder->now, sizeof folder->now);
     folder->disk_count = folder->now_count;
     folder->op_count = 0;
+    folder->ops = NULL;
   }
   power_on(copy);
   return copy;
