@@ -184,6 +184,33 @@ static Err wipe_rest(Log *log, uint64_t end, bool *out_found) {
   return err == ERR_NONE && *out_found && !log->read_only ? log->fs->sync(log->fs, log->file) : err;
 }
 
+static Err read_record(Log *log, RecordHeader *header);
+
+// Who only looks may see the file grow: what was not there a moment ago is read once more with the file's size of now.
+static bool has_come(Log *log) {
+  RecordHeader header;
+  return log->read_only && log->fs->size(log->fs, log->file, &log->size) == ERR_NONE && read_record(log, &header) == ERR_NONE;
+}
+
+static Err measure(Log *log, ErrText *out_text) {
+  Err err = log->fs->size(log->fs, log->file, &log->size);
+  return err == ERR_NONE ? ERR_NONE : say_file(log, err, log->name, out_text);
+}
+
+// The same of the next file.
+static Err look_again(Log *log, ErrText *out_text) {
+  Found found = {0};
+  if (!log->read_only) return ERR_NONE;
+  Err err = find_segments(log->fs, log->dir, &found);
+  if (err != ERR_NONE) return say_file(log, err, log->name, out_text);
+  uint64_t current = log->segments[log->segment_at];
+  mem_free(log->segments);
+  log->segments = found.segments;
+  log->segment_count = found.count;
+  for (log->segment_at = 0; log->segment_at + 1 < found.count && found.segments[log->segment_at] != current;) log->segment_at++;
+  return ERR_NONE;
+}
+
 // Nothing good at log->offset.
 static Err meet_end(Log *log, bool *out_more, ErrText *out_text) {
   *out_more = false;
@@ -200,6 +227,10 @@ static Err meet_end(Log *log, bool *out_more, ErrText *out_text) {
   uint64_t later;
   Err err = find_later(log, log->offset, &later);
   if (err != ERR_NONE) return say_file(log, err, log->name, out_text);
+  if (later && has_come(log)) {  // [S1] it was there before the later one
+    *out_more = true;
+    return ERR_NONE;
+  }
   if (later) return say_damage(log, log->name, log->offset, out_text, "a record cannot be read, and a later one can");
   bool dropped;
   err = wipe_rest(log, log->reserved, &dropped);
@@ -279,7 +310,8 @@ Err log_read_next(Log *log, LogRecord *out_record, bool *out_end, ErrText *out_t
     }
     if (err != ERR_NONE) return say_file(log, err, log->name, out_text);
     if (header.kind == LOG_ROLL) {
-      if (log->segment_at + 1 == log->segment_count) {
+      if (log->segment_at + 1 >= log->segment_count) TRY(look_again(log, out_text));
+      if (log->segment_at + 1 >= log->segment_count) {
         char name[32];
         log__name(header.number, name);
         return err_say(ERR_DAMAGED, out_text, "%s/%s: the file is missing", log->dir_name, name);
@@ -287,6 +319,7 @@ Err log_read_next(Log *log, LogRecord *out_record, bool *out_end, ErrText *out_t
       TRY(next_segment(log, out_text));
       continue;
     }
+    if (header.reserved > log->size && log->read_only) TRY(measure(log, out_text));
     if (header.reserved > log->size) return say_damage(log, log->name, log->size, out_text, "the file is cut short");
     *out_record = (LogRecord){.kind = header.kind, .number = header.number, .offset = log->offset, .body = buf_str(&log->read)};
     if (header.reserved > log->reserved) log->reserved = header.reserved;

@@ -126,6 +126,7 @@ static Err read_slots(PageFile *pages, ErrText *out_text) {
     Err err = file_read_all(pages->fs, pages->file, pages_slot_offset(slot), block, sizeof block);
     if (err == ERR_FORMAT) return say_damage(pages, pages->size, out_text, "the file is cut short");
     if (err != ERR_NONE) return say_file(pages, err, out_text);
+    memcpy(pages->blocks[slot], block, sizeof block);
     bool empty = memcmp(block, NOTHING, sizeof block) == 0;
     pages->slots[slot] = empty ? SLOT_EMPTY : root_read(pages, block, &pages->roots[slot]) ? SLOT_READ : SLOT_BAD;
     if (pages->slots[slot] == SLOT_BAD) pages->bad_at = pages_slot_offset(slot);
@@ -187,6 +188,15 @@ Err pages_clear_slot(PageFile *pages, int slot) {
   return ERR_NONE;
 }
 
+bool pages_moved(const PageFile *pages) {
+  for (int slot = 0; slot < 2; slot++) {
+    uint8_t block[PAGES_BLOCK];
+    Err err = file_read_all(pages->fs, pages->file, pages_slot_offset(slot), block, sizeof block);
+    if (err == ERR_NONE && memcmp(block, pages->blocks[slot], sizeof block) != 0) return true;
+  }
+  return false;
+}
+
 Err pages_confirm(PageFile *pages) {
   uint8_t block[PAGES_BLOCK];
   if (pages->newest < 0) return ERR_NONE;
@@ -199,6 +209,7 @@ Err pages_confirm(PageFile *pages) {
 Err pages_read(PageFile *pages, PageRef ref, SpaceMap *map, Buf *buf, ErrText *out_text) {
   uint64_t offset = (uint64_t)ref.place * PAGES_UNIT;
   bool taken;
+  if (pages->read_only && offset + ref.bytes > pages->size) TRY(pages->fs->size(pages->fs, pages->file, &pages->size));  // a host may have made it longer
   if (ref.place < PAGES_FIRST_UNIT || offset > pages->size || ref.bytes > pages->size - offset) {
     pages->bad_at = pages->size;
     return say_damage(pages, pages->size, out_text, "the file is cut short");

@@ -56,6 +56,7 @@ typedef struct PageFile {
   ChecksumKey key;
   File *file;
   PagesRoot roots[2];
+  uint8_t blocks[2][PAGES_BLOCK]; // of the slots, as they were when the file was opened
   SlotState slots[2];
   SpaceMap maps[2];
   int newest;                    // the slot that the Db rests on; -1: none
@@ -76,6 +77,8 @@ int pages_best_slot(const PageFile *pages);
 // Reads and proves what is named. `buf` holds it. Marks its space in the map.
 MUST_USE Err pages_read(PageFile *pages, PageRef ref, SpaceMap *map, Buf *buf, ErrText *out_text);
 MUST_USE Err pages_write_root(PageFile *pages, int slot, const PagesRoot *root);   // and syncs it; an error leaves the slot bad
+// Has a slot been written since the file was opened?
+bool pages_moved(const PageFile *pages);
 // Writes the newest root once more, and syncs it, for the same reason as log_confirm.
 MUST_USE Err pages_confirm(PageFile *pages);
 MUST_USE Err pages_clear_slot(PageFile *pages, int slot);                          // the same with nothing

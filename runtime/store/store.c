@@ -38,7 +38,7 @@ static Err open_all(Store *store, ErrText *out_text) {
   return err == ERR_NONE ? ERR_NONE : store__say(store, err, out_text, "its thread cannot be started");
 }
 
-Err store_open(const StoreOptions *options, Store **out_store, ErrText *out_text) {
+static Err open_once(const StoreOptions *options, Store **out_store, bool *out_moved, ErrText *out_text) {
   Store *store = mem_alloc_zero(1, sizeof *store);
   if (!store) return err_say(ERR_MEMORY, out_text, "%s: out of memory", options->dir ? options->dir : ":memory:");
   store->options = *options;
@@ -48,12 +48,25 @@ Err store_open(const StoreOptions *options, Store **out_store, ErrText *out_text
   if (out_text) out_text->text[0] = 0;
   Err err = open_all(store, out_text);
   if (err != ERR_NONE) {
+    *out_moved = options->read_only && options->files && store->pages.file && pages_moved(&store->pages);
     if (out_text && !out_text->text[0]) err_say(err, out_text, "%s: %s", options->dir ? options->dir : ":memory:", err_words(err));
     free_store(store);
     return err;
   }
   *out_store = store;
   return ERR_NONE;
+}
+
+// Who only looks, beside a host, may find that a checkpoint has taken away what was being read: then it begins again.
+Err store_open(const StoreOptions *options, Store **out_store, ErrText *out_text) {
+  enum { TRIES = 8 };
+  bool moved = false;
+  Err err = open_once(options, out_store, &moved, out_text);
+  for (unsigned tries = 1; err != ERR_NONE && moved && tries < TRIES; tries++) {
+    moved = false;
+    err = open_once(options, out_store, &moved, out_text);
+  }
+  return err;
 }
 
 static Err write_end(Store *store, ErrText *out_text) {
