@@ -31,6 +31,12 @@ static const struct { OptionId option; const char *name; uint32_t most; } NUMBER
   {OPTION_APP_QUEUE, "--app-queue", 1000000}, {OPTION_APP_RATE, "--app-rate", 1000000}, {OPTION_APP_STREAMS, "--app-streams", 1000000},
 };
 
+static bool read_loop(const Args *args, LoopKind *out_kind) {
+  const char *name = args->values[OPTION_LOOP];
+  *out_kind = !name || strcmp(name, "auto") == 0 ? LOOP_AUTO : strcmp(name, "io_uring") == 0 ? LOOP_URING : LOOP_EPOLL;
+  return *out_kind != LOOP_EPOLL || strcmp(name, "epoll") == 0;
+}
+
 // 0: not given.
 static uint32_t number_of(const Args *args, OptionId option) {
   uint32_t number = 0;
@@ -47,6 +53,8 @@ ExitCode hosting_check(const Args *args) {
     if (!text || (NUMBERS[i].option == OPTION_SLEEP_AFTER && strcmp(text, "never") == 0)) continue;
     if (!read_number(text, NUMBERS[i].most, &number) || number == 0) return cli_usage(args->command, "`%s %s` is no number from 1 to %u", NUMBERS[i].name, text, NUMBERS[i].most);
   }
+  LoopKind kind;
+  if (!read_loop(args, &kind)) return cli_usage(args->command, "`--loop %s` is none of auto, io_uring and epoll", args->values[OPTION_LOOP]);
   if (args_has(args, OPTION_DATA) && !*args->values[OPTION_DATA]) return cli_usage(args->command, "`--data` needs the name of a folder");
   return CLI_OK;
 }
@@ -65,6 +73,7 @@ static HostOptions make_options(const Args *args, const char *data) {
   HostOptions options = {.listen = listen_of(args), .data = data, .allow_remote = args_has(args, OPTION_ALLOW_REMOTE)};
   options.connections_max = number_of(args, OPTION_CONNECTIONS);
   options.workers = number_of(args, OPTION_WORKERS);
+  (void)read_loop(args, &options.loop);
   const char *sleep_after = args->values[OPTION_SLEEP_AFTER];
   options.sleep_after_s = sleep_after && strcmp(sleep_after, "never") == 0 ? UINT32_MAX : number_of(args, OPTION_SLEEP_AFTER);
   options.limits.input_fuel = options.limits.view_fuel = 1000000ull * number_of(args, OPTION_APP_FUEL);

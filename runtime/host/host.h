@@ -27,6 +27,7 @@ typedef struct HostOptions {
   AppLimits limits;          // of each app
   ServeLimits serve_limits;  // of each app
   uint32_t connections_max;  // 0: the default
+  LoopKind loop;
   uint32_t workers;          // 0: one a core
   uint32_t sleep_after_s;    // an app that had nothing to do for so long gives its memory back; 0: HOST_SLEEP_AFTER_S, UINT32_MAX: never
   bool allow_remote;         // without a token file only loopback addresses may be listened on, unless this is set

@@ -228,7 +228,7 @@ static void *run_thread(void *context) {
 
 static Err open_loop(Worker *worker, ErrText *out_text) {
   Host *host = worker->host;
-  TRY(loop_new(LOOP_EPOLL, clock_system(), &worker->loop, out_text));
+  TRY(loop_new(host->options.loop, clock_system(), &worker->loop, out_text));
   ConnSettings settings = conn_settings_default();
   if (host->options.connections_max) settings.connections_max = host->options.connections_max;
   settings.body_bytes_max = HOST_MODULE_BYTES_MAX;

@@ -27,17 +27,16 @@ static Err open_wake(Loop *loop, ErrText *out_text) {
 }
 
 Err loop_new(LoopKind kind, const Clock *clock, Loop **out_loop, ErrText *out_text) {
-  assert(kind == LOOP_EPOLL);
-  (void)kind;
   Loop *loop = mem_alloc_zero(1, sizeof *loop);
   if (!loop) return err_say(ERR_MEMORY, out_text, "no memory for an event loop");
-  loop->back = &LOOP_BACK_EPOLL;
+  loop->back = kind == LOOP_EPOLL ? &LOOP_BACK_EPOLL : &LOOP_BACK_URING;
   loop->clock = clock;
   loop->deferred_last = &loop->deferred;
   loop->now_us = clock_mono_us(clock);
   loop->wake.fd = -1;
   loop->shared = mem_alloc(LOOP_RECV_BYTES);
-  Err err = loop->shared ? loop->back->open(loop, out_text) : err_say(ERR_MEMORY, out_text, "no memory for an event loop");
+  if (loop->shared && kind == LOOP_AUTO && loop->back->open(loop, NULL) != ERR_NONE) loop->back = &LOOP_BACK_EPOLL;
+  Err err = loop->state ? ERR_NONE : loop->shared ? loop->back->open(loop, out_text) : err_say(ERR_MEMORY, out_text, "no memory for an event loop");
   if (!err) err = open_wake(loop, out_text);
   if (err) {
     loop_free(loop);

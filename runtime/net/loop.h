@@ -33,7 +33,7 @@ enum { LOOP_RECV_BYTES = 61 };
 enum { LOOP_RECV_BYTES = 64 * 1024 };  // four times a request's greatest head; one for the whole loop
 #endif
 
-typedef enum LoopKind { LOOP_EPOLL } LoopKind;
+typedef enum LoopKind { LOOP_EPOLL, LOOP_URING, LOOP_AUTO } LoopKind;  // AUTO: io_uring where the system allows it, else epoll
 
 struct LoopOp {
   LoopDone *done;

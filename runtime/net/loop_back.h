@@ -25,7 +25,7 @@ typedef struct LoopBack {
   Err (*wait)(Loop *loop, int64_t wait_us);             // negative: as long as it takes
 } LoopBack;
 
-extern const LoopBack LOOP_BACK_EPOLL;
+extern const LoopBack LOOP_BACK_EPOLL, LOOP_BACK_URING;
 
 struct Loop {
   const LoopBack *back;
