@@ -8,11 +8,12 @@
 #include "runtime/base/rng.h"
 #include "runtime/net/listen.h"
 #include "runtime/net/loop.h"
+#include "tests/unit/net/kind.h"
 
 static Loop *new_loop(const Clock *clock) {
   Loop *loop = NULL;
   ErrText text;
-  cr_assert_eq(loop_new(LOOP_EPOLL, clock, &loop, &text), ERR_NONE, "%s", text.text);
+  cr_assert_eq(loop_new(test_loop_kind(), clock, &loop, &text), ERR_NONE, "%s", text.text);
   return loop;
 }
 
@@ -107,8 +108,12 @@ Test(loop, a_send_waits_for_a_slow_reader_and_a_gone_one_is_an_error) {
   make_pair(loop, &near, &far);
   static char big[1 << 20];
   struct iovec iov[2] = {{big, sizeof big}, {big, sizeof big}};
-  int32_t first = loop_send_now(loop, &near, iov, 2);
-  cr_assert(first > 0 && first < 2 << 20);
+  if (test_loop_kind() == LOOP_URING) {  // which sends nothing at once
+    while (send(near.fd, big, sizeof big, MSG_DONTWAIT) > 0) {}
+  } else {
+    int32_t first = loop_send_now(loop, &near, iov, 2);
+    cr_assert(first > 0 && first < 2 << 20);
+  }
   cr_assert_eq(loop_send_now(loop, &near, iov, 2), -EAGAIN);
   Seen seen = {0};
   LoopOp op;
@@ -299,7 +304,7 @@ Test(loop, says_when_there_is_no_memory) {
     uint64_t held = mem_blocks_held();
     Loop *loop = NULL;
     mem_fail_nth(nth, 0);
-    cr_assert_eq(loop_new(LOOP_EPOLL, clock_system(), &loop, NULL), ERR_MEMORY, "%d", (int)nth);
+    cr_assert_eq(loop_new(test_loop_kind(), clock_system(), &loop, NULL), ERR_MEMORY, "%d", (int)nth);
     cr_assert_eq(mem_blocks_held(), held);
   }
 }
