@@ -34,6 +34,7 @@ typedef struct Restore {
   File *pages;
   uint64_t pages_bytes;          // of the page file, at most
   uint64_t seen;                 // number of the last record
+  uint64_t removed;              // files, by undoing
   bool has_info, has_root, has_checkpoint, ended;
 } Restore;
 
@@ -264,7 +265,9 @@ static Err begin(Restore *restore) {
 
 static Err remove_one(void *context, const char *name) {
   Restore *restore = context;
-  return restore->fs->remove(restore->fs, restore->dir, name);
+  TRY(restore->fs->remove(restore->fs, restore->dir, name));
+  restore->removed++;
+  return ERR_NONE;
 }
 
 // What was made, as far as it goes: an empty folder may stay.
@@ -274,8 +277,8 @@ static void undo(Restore *restore) {
   if (!dir) return;
   if (fs->dir_open(fs, dir, "modules", false, &modules) == ERR_NONE) {
     restore->dir = modules;
-    Err left = fs->dir_list(fs, modules, remove_one, restore);
-    (void)left;
+    do restore->removed = 0;  // a listing may pass over a name while others go
+    while (fs->dir_list(fs, modules, remove_one, restore) == ERR_NONE && restore->removed);
     fs->dir_close(fs, modules);
   }
   restore->dir = dir;

@@ -114,6 +114,27 @@ static int64_t write_all(Store *store, Board *board) {
   return sealed;
 }
 
+// Looks at the store from outside while it is written, as the tools do: every look must find a whole state, none an older one.
+typedef struct Looker { const StoreOptions *options; atomic_bool over; unsigned looks; } Looker;
+
+static void *look(void *context) {
+  Looker *looker = context;
+  StoreOptions options = {.files = looker->options->files, .dir = looker->options->dir, .read_only = true};
+  uint64_t last = 0;
+  while (!atomic_load(&looker->over)) {
+    Store *store;
+    ErrText text = {{0}};
+    Err err = store_open(&options, &store, &text);
+    must(err == ERR_NONE, err == ERR_NONE ? "" : text.text);
+    must(store_info(store)->number >= last, "a look finds what an earlier one found");
+    last = store_info(store)->number;
+    if (store_db(store)) must(reader_check(txn_reader(db_txn(store_db(store))), &text) == ERR_NONE, text.text);
+    store_abandon(store);
+    looker->looks++;
+  }
+  return NULL;
+}
+
 static void run(const StoreOptions *options) {
   Board board = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
   pthread_t readers[READERS];
@@ -122,7 +143,14 @@ static void run(const StoreOptions *options) {
   atomic_store(&last_synced, 0);
   must(store_open(options, &store, &text) == ERR_NONE && world_set_schema(store, 1, &text) == ERR_NONE, "a store opens");
   for (int i = 0; i < READERS; i++) must(pthread_create(&readers[i], NULL, reader_thread, &board) == 0, "a thread starts");
+  Looker looker = {.options = options};
+  pthread_t outside;
+  bool looks = options->checkpoint_bytes != 0;
+  must(!looks || pthread_create(&outside, NULL, look, &looker) == 0, "a thread starts");
   int64_t sealed = write_all(store, &board);
+  atomic_store(&looker.over, true);
+  if (looks) pthread_join(outside, NULL);
+  if (looks) printf("# %u looks from outside\n", looker.looks);
   stop(&board);
   for (int i = 0; i < READERS; i++) pthread_join(readers[i], NULL);
   if (board.shown) snapshot_release(board.shown);
