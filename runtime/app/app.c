@@ -104,11 +104,7 @@ void app_limit(App *app, const AppLimits *limits) {
 
 static Err app_new(const AppOptions *options, App **out_app, ErrText *out_text) {
   App *app = mem_alloc_zero(1, sizeof *app);
-  if (app) app->records = mem_alloc_zero(APP_BATCH_INPUTS_MAX, sizeof *app->records);
-  if (!app || !app->records) {
-    mem_free(app);
-    return err_say(ERR_MEMORY, out_text, "no memory for an app");
-  }
+  if (!app) return err_say(ERR_MEMORY, out_text, "no memory for an app");
   app->options = *options;
   app->clock = options->clock ? options->clock : clock_system();
   arena_init(&app->batch_arena, 0);
@@ -241,8 +237,21 @@ static Str encode_args(App *app, const EntryDef *entry, const AppInput *input) {
   return copy;
 }
 
+// Room for the record of one more input or run in the batch: without it none is applied.
+bool app__has_record_room(App *app) {
+  enum { RECORD_ROOM_FIRST = 16 };
+  if (app->record_count < app->record_room) return true;
+  uint32_t room = app->record_room ? app->record_room * 2 : RECORD_ROOM_FIRST;
+  if (room > APP_BATCH_INPUTS_MAX) return false;
+  StoreInput *records = mem_realloc(app->records, room * sizeof *records);
+  if (!records) return false;
+  app->records = records;
+  app->record_room = room;
+  return true;
+}
+
 static void record_input(App *app, const EntryDef *entry, const AppInput *input, const VmCall *call) {
-  assert(app->record_count < APP_BATCH_INPUTS_MAX);
+  assert(app->record_count < app->record_room);
   app->records[app->record_count++] = (StoreInput){
       .name = entry->name, .caller = arena_copy(&app->batch_arena, input->caller.subject), .now_us = call->now_us, .seed = call->seed,
       .args = encode_args(app, entry, input), .status = (uint8_t)input->outcome.kind};
@@ -311,7 +320,7 @@ static void go_on_running(App *app) {
 static void apply_waiting(App *app) {
   int64_t until_us = clock_mono_us(app->clock) + APP_TURN_US;
   app->has_more = false;
-  while (app->waiting.count && app->applied.count < APP_BATCH_INPUTS_MAX && app->record_count < APP_BATCH_INPUTS_MAX) {
+  while (app->waiting.count && app->applied.count < APP_BATCH_INPUTS_MAX && app__has_record_room(app)) {
     if (app->waiting.first->alone && is_batch_open(app)) return;  // when the batch is saved
     apply_input(app, queue_take(&app->waiting));
     if (app->running || (app->applied.first && app->applied.first->alone)) return;

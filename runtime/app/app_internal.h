@@ -39,8 +39,8 @@ struct App {
   bool has_more;             // the turn ended before everything was applied
   InputQueue waiting, applied, saving;  // not yet run; run in the open batch; in the commit that is being synced
   uint64_t saving_commit;    // 0: none is being synced
-  StoreInput *records;       // of the open batch, APP_BATCH_INPUTS_MAX
-  uint32_t record_count;
+  StoreInput *records;       // of the open batch
+  uint32_t record_count, record_room;
   Arena batch_arena;         // their arguments
   bool batch_changes;        // the open batch changed something
   bool stopped;              // the store failed: reads only
@@ -60,6 +60,7 @@ MUST_USE Err app__fit_state(App *app, const AppModule *module, ErrText *out_text
 // First state of a new store, committed and synced.
 MUST_USE Err app__start_state(App *app, ErrText *out_text);
 int64_t app__now(App *app);
+bool app__has_record_room(App *app);
 
 // ---- app_views.c
 void app__publish(App *app);      // makes the state as of the last seal the one that views see

@@ -37,7 +37,7 @@ static void record_run(App *app, const TimerDue *due, const TimerRun *run) {
   if (timer->kind == TIMER_ROWS) value_encode(&module->schema.types, module->schema.types.table_keys[timer->table], due->key, &args);
   if (timer->kind == TIMER_EXPIRE) varint_write(&args, run->rows);
   Str name = arena_format(&app->batch_arena, "%s " STR_FMT, timer->kind == TIMER_EXPIRE ? "expire" : "timer", STR_ARG(timer->name));
-  assert(app->record_count < APP_BATCH_INPUTS_MAX);
+  assert(app->record_count < app->record_room);
   app->records[app->record_count++] = (StoreInput){.name = name, .now_us = run->call.now_us, .seed = run->call.seed,
                                                    .args = args.failed ? (Str){0} : arena_copy(&app->batch_arena, buf_str(&args)), .status = (uint8_t)run->outcome.kind};
   buf_free(&args);
@@ -90,7 +90,7 @@ static TimersEnd run_one(App *app, Arena *arena, bool *out_found) {
   return end;
 }
 
-static bool may_run(const App *app) { return app->batch_runs < APP_TIMER_RUNS_MAX && app->record_count < APP_BATCH_INPUTS_MAX; }
+static bool may_run(App *app) { return app->batch_runs < APP_TIMER_RUNS_MAX && app__has_record_room(app); }
 
 void app__run_due(App *app) {
   app->wait_known = false;

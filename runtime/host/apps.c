@@ -6,6 +6,7 @@
 //
 // An app asleep is a HostApp and nothing else.
 #include <assert.h>
+#include <malloc.h>
 
 #include "runtime/base/mem.h"
 #include "runtime/host/host_inner.h"
@@ -234,6 +235,7 @@ static void close_in_helper(Worker *none, Message *message) {
   Trip *trip = (Trip *)message;
   (void)none;
   trip->err = app_close(trip->opened, &trip->text);
+  malloc_trim(0);  // the C library would keep what an app had for the next one that may never come
   trip->message.run = asleep_at_home;
   worker__send(trip->app->home, &trip->message);
 }

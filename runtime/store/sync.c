@@ -5,6 +5,7 @@
 // sync that succeeds would say nothing about it.
 #include <string.h>
 
+#include "runtime/base/thread.h"
 #include "runtime/store/state.h"
 
 static bool must_stop(Err err) { return err != ERR_NONE && err != ERR_FULL && err != ERR_MEMORY; }
@@ -46,6 +47,7 @@ static void extend(Store *store) {
 
 static void *sync_thread(void *context) {
   Store *store = context;
+  thread_run_soon();
   lock(store);
   while (!store->leaving) {
     if (store->busy) {
