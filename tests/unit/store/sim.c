@@ -87,6 +87,7 @@ static Err sim_dir_open(FileSystem *fs, Dir *parent, const char *name, bool crea
   char path[400];
   int len = parent ? snprintf(path, sizeof path, "%s/%s", sim->folders[parent->folder].path, name) : 0;
   assert(len >= 0 && (size_t)len < sizeof path);
+  (void)len;
   if (!parent) snprintf(path, sizeof path, "%s", name);
   unsigned at = 0;
   while (at < sim->folder_count && strcmp(sim->folders[at].path, path) != 0) at++;
