@@ -25,6 +25,7 @@ SEED = int(os.environ.get("AUP_CRASH_SEED") or random.SystemRandom().randrange(1
 ROUNDS_A_DIRECTORY = 10
 RUN_S = (0.05, 0.8)
 KILL_AGAIN_S = (0.0, 0.05)
+LONG = " " + "x" * 2500
 JSON = (("Content-Type", "application/json"),)
 
 
@@ -42,7 +43,7 @@ class Client(threading.Thread):
         try:
             with Connection(self.port) as connection:
                 for number in range(1_000_000):
-                    self.in_doubt = f"{self.name_}n{number}"
+                    self.in_doubt = f"{self.name_}n{number}" + number % 2 * LONG  # so that checkpoints come, and are killed too
                     connection.send(request("POST", "/inputs/add", json.dumps({"mark": self.in_doubt}).encode(), JSON))
                     answer = connection.answer("POST")
                     if answer.status != 200:
