@@ -9,6 +9,7 @@ import statistics
 from harness import SERVER_CORE, program, run_json, scratch
 
 ROWS, ROWS_QUICK = 1_000_000, 100_000
+CHECKPOINT_MIB, CHECKPOINT_MIB_QUICK = 512, 64
 OPERATIONS = {
     "read_one": "point read of one field", "read_whole": "point read of all eight fields", "insert": "insert", "update": "update of one field, 64 a commit",
     "update_inputs": "update of one field, each an input of its own, 64 a commit", "scan": "scan: sum of an int column, a row", "count_all": "count of all rows",
@@ -70,7 +71,23 @@ def main(run):
         for who in people:
             run.attempt("durable", who, lambda who=who: durable_of(run, who))
     run.show("durable", ["rate", "p50_us", "p99_us", "cpu_us", "bytes"], base="raw", title="durable commits of 64 changes")
+    checkpoint(run)
     aims(run)
+
+
+def checkpoint(run):
+    """Inputs before and during a checkpoint of every page, and waking from it."""
+    for _ in range(1 if run.quick else min(run.rounds, 3)):
+        found = {line.pop("name"): line for line in run_json([program("store/checkpoint_aup"), scratch("checkpoint") / "x", CHECKPOINT_MIB_QUICK if run.quick else CHECKPOINT_MIB], core=None)}
+        for name in ("without", "during"):
+            run.add("checkpoint", name, **found[name])
+        run.add("waking", "aup", **found["waking"])
+    run.show("checkpoint", ["commits_s", "p50_ms", "p99_ms", "most_ms"], base="without", title="commits of 64 updates without and during a checkpoint of all pages")
+    run.show("waking", ["mib", "from_pages_s", "s_a_gib", "from_log_s"], title="waking from the page file, and from the log alone")
+    run.target("commits during a checkpoint / without", run.ratio("checkpoint", "during", "without", "commits_s"), least=0.5)
+    run.target("p99 of a commit during a checkpoint, ms", run.median("checkpoint", "during", "p99_ms"), most=5)
+    run.target("longest commit during a checkpoint, ms", run.median("checkpoint", "during", "most_ms"), most=50)
+    run.target("waking: seconds a GiB", run.median("waking", "aup", "s_a_gib"), most=2)
 
 
 def aims(run):

@@ -81,10 +81,18 @@ static void finish(Store *store) {
   Checkpoint *checkpoint = &store->checkpoint;
   if (checkpoint->has_thread) pthread_join(checkpoint->thread, NULL);
   checkpoint->has_thread = checkpoint->running = false;
-  snapshot_release(checkpoint->snapshot);
   buf_free(&checkpoint->schema);
   store->info.checkpoint_err = checkpoint->err;
   if (checkpoint->err == ERR_NONE) store->info.checkpoint = checkpoint->root.number;
+}
+
+// Pages that only the checkpoint still saw are given back a few at a time: all of them at once would make inputs wait (measured:
+// 0.5 s after a checkpoint of 1 GiB). True: nothing is left of it.
+static bool let_go(Store *store) {
+  enum { PAGES_AT_ONCE = 2000 };
+  Checkpoint *checkpoint = &store->checkpoint;
+  if (checkpoint->snapshot && snapshot_release_part(checkpoint->snapshot, PAGES_AT_ONCE)) checkpoint->snapshot = NULL;
+  return checkpoint->snapshot == NULL;
 }
 
 // ---- the owner's part -------------------------------------------------------------------------
@@ -103,7 +111,8 @@ static void see_end(Store *store) {
 // The log is the owner's here: nothing is in flight, and nothing is being set aside.
 Err store__tend_checkpoint(Store *store, ErrText *out_text) {
   if (store->checkpoint.running && atomic_load(&store->checkpoint.finished)) see_end(store);
-  if (!store->options.files || store->checkpoint.running || !is_due(store)) return ERR_NONE;
+  if (store->checkpoint.running || !let_go(store)) return ERR_NONE;
+  if (!store->options.files || !is_due(store)) return ERR_NONE;
   store_wait(store);
   Err err = log_roll(&store->log);
   // A full disk needs the checkpoint most: without the roll it frees less, but it may free something.
@@ -115,12 +124,16 @@ Err store__tend_checkpoint(Store *store, ErrText *out_text) {
     return ERR_NONE;
   }
   store->checkpoint.log_at = at;
-  if (atomic_load(&store->checkpoint.finished)) see_end(store);
+  if (!store->checkpoint.has_thread) {
+    see_end(store);
+    while (!let_go(store)) continue;
+  }
   return ERR_NONE;
 }
 
 void store__end_checkpoint(Store *store) {
   if (store->checkpoint.running) see_end(store);
+  while (!let_go(store)) continue;
 }
 
 void store__last_checkpoint(Store *store) {
@@ -133,5 +146,7 @@ void store__last_checkpoint(Store *store) {
     err = store__stop_now(store, err, &text);
     return;
   }
-  if (begin(store, false) == ERR_NONE) see_end(store);
+  if (begin(store, false) != ERR_NONE) return;
+  see_end(store);
+  while (!let_go(store)) continue;
 }

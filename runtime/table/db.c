@@ -344,6 +344,18 @@ void snapshot_release(Snapshot *snapshot) {
   mem_free(snapshot);
 }
 
+bool snapshot_release_part(Snapshot *snapshot, uint32_t pages_max) {
+  uint32_t pages = 0;
+  while (snapshot->refs == 1 && snapshot->dead && pages++ < pages_max) {  // nobody can take it again: the state has gone on
+    Page *page = snapshot->dead;
+    snapshot->dead = page->dead_next;
+    bury(snapshot->db, snapshot->older, page);
+  }
+  if (snapshot->refs == 1 && snapshot->dead) return false;
+  snapshot_release(snapshot);
+  return true;
+}
+
 bool db_has_snapshots(const Db *db) { return db->newest != NULL; }
 uint64_t snapshot_number(const Snapshot *snapshot) { return snapshot->number; }
 const Reader *snapshot_reader(const Snapshot *snapshot) { return &snapshot->reader; }

@@ -65,6 +65,8 @@ void txn_seal(Txn *txn, uint64_t number);
 // The state as of the last seal (changes made since then are not seen). NULL: no memory.
 Snapshot *db_snapshot_take(Db *db);
 void snapshot_release(Snapshot *snapshot);
+// At most so many pages of it at once, nothing of it may be read any more; true: it is released. For one that many pages wait for.
+MUST_USE bool snapshot_release_part(Snapshot *snapshot, uint32_t pages_max);
 bool db_has_snapshots(const Db *db);
 uint64_t snapshot_number(const Snapshot *snapshot);
 const Reader *snapshot_reader(const Snapshot *snapshot);
