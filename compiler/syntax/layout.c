@@ -278,9 +278,34 @@ static void note_suspect(Lexer *lexer, Token closer, Token opener) {
   lexer->suspect_close = closer;
 }
 
-// A closer that was written. False: it was left out, or others come first.
+// A closer without a partner stands where the innermost bracket is due to be closed: then it is taken for a slip of the
+// finger. A `(` or `[` is, always; a `{` when the closer ends its line, and stands first in it or the `{` on the same line.
+static bool is_mistyped_closer(Lexer *lexer, Token closer) {
+  Token open = lexer->opens[lexer->depth].token;
+  if (!lexer->depth || open.kind == T_STRBEG || closer.kind == T_STREND) return false;
+  if (open.kind != T_LBRACE) return true;
+  const char *text = lexer->source->text.ptr;
+  uint32_t from = open.start - lexer->source->base, to = closer.start - lexer->source->base;
+  int next = peek(lexer, 1).kind;
+  return (next == T_NL || next == T_END) && ((closer.flags & TOKEN_FIRST) || !memchr(text + from, '\n', to - from));
+}
+
+// Makes the first token ahead the closer that it should be.
+static void mend_closer(Lexer *lexer, Token closer) {
+  Token open = lexer->opens[lexer->depth].token;
+  int wanted = closer_of(open.kind);
+  if (!diag_has_error_in(lexer->diags, (Span){lexer->decl_start, UINT32_MAX})) {
+    Diag *diag = diag_add(lexer->diags, DIAG_E002, token_span(closer), "this `%s` cannot close a `%s`", token_words(closer.kind), token_words(open.kind));
+    diag_label(lexer->diags, diag, token_span(open), "open here is this `%s`", token_words(open.kind));
+    diag_fix(lexer->diags, diag, token_span(closer), str_from(token_words(wanted)));
+  }
+  ahead_at(lexer, 0)->kind = (uint8_t)wanted;
+}
+
+// A closer that was written. False: it was left out or mended, or others come first.
 static bool take_closer(Lexer *lexer, Token token, Token *out_token) {
   uint32_t partner = find_partner(lexer, token.kind);
+  if (!partner && is_mistyped_closer(lexer, token)) { mend_closer(lexer, token); return false; }
   if (!partner) {
     drop_first(lexer);
     // After a mistake in this declaration its brackets are not to be trusted.
@@ -319,6 +344,23 @@ static void close_all(Lexer *lexer, Token here, bool is_end) {
   lexer->suspect_open.kind = 0;
 }
 
+// A semicolon, which is a line's end elsewhere, between things that are listed.
+static bool is_listing_semicolon(const Lexer *lexer, Token token) {
+  int open = lexer->opens[lexer->depth].token.kind;
+  return token.kind == T_NL && (open == T_LPAREN || open == T_LBRACK) && token.end > token.start && lexer->source->text.ptr[token.start - lexer->source->base] == ';';
+}
+
+// It stands for a comma: the message about it, told when it was scanned, says so.
+static void make_comma(Lexer *lexer, Token token) {
+  ahead_at(lexer, 0)->kind = T_COMMA;
+  for (uint32_t i = lexer->diags->count; i > 0; i--) {
+    Diag *diag = lexer->diags->items[i - 1];
+    if (diag->code != DIAG_E006 || diag->span.start != token.start) continue;
+    diag->fix_text = STR(",");
+    return;
+  }
+}
+
 // ---- the pass -----------------------------------------------------------------------------
 
 // Gives the first token ahead, or changes something and returns false.
@@ -326,6 +368,10 @@ static bool step(Lexer *lexer, Token *out_token) {
   if (lexer->closers_due) { *out_token = give_closer(lexer); return true; }
   Token token = peek(lexer, 0);
   bool is_end = token.kind == T_END;
+  if (is_listing_semicolon(lexer, token)) {
+    make_comma(lexer, token);
+    token.kind = T_COMMA;
+  }
   if (token.kind == T_NL) {
     bool counts = newline_counts(lexer);
     drop_first(lexer);
