@@ -7,7 +7,7 @@
 #include "runtime/base/rng.h"
 #include "tests/unit/syntax/support.h"
 
-enum { MUTATIONS = 150, SPANS_MAX = 20000 };
+enum { MUTATIONS = 310, SPANS_MAX = 20000 };
 
 typedef struct Word { uint32_t start, end; } Word;
 

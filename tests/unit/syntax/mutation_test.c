@@ -4,7 +4,7 @@
 
 #include "tests/unit/syntax/support.h"
 
-enum { CUT_STRIDE = 8, TOKEN_STRIDE = 6, TRIED_MIN = 3400, TOKENS_MAX = 5000 };
+enum { CUT_STRIDE = 16, TOKEN_STRIDE = 12, TRIED_MIN = 1700, TOKENS_MAX = 5000 };
 
 static size_t tried;  // a Criterion test is a process of its own
 
