@@ -81,7 +81,6 @@ static HExpr *item_of(Check *check, HExpr *base, const Expr *expr) {
     HExpr *at = one_arg(check, expr, ID_INT, "items are numbered from 0; the number is");
     TypeId of = types_of(&check->types, base->type);
     if (is_poison(at)) return at;
-    if (types_is(&check->types, of, TYPE_OPTIONAL)) { diag_add(check->diags, DIAG_E900, expr->span, "not supported yet: an item of a list of optionals"); return h_poison(check, expr->span); }
     return h_binary(check, H_ITEM, HOP_EQ, types_optional(&check->types, of), base, at, expr->span);
   }
   if (types_is(&check->types, base->type, TYPE_MAP)) {

@@ -78,11 +78,11 @@ static void skip_none(Check *check, HQuery *query) {
   query->select = h_open(check, select);
 }
 
-HExpr *aggregate_over(Check *check, AggregateKind kind, HQuery *query, Span span) {
+static HExpr *over_frames(Check *check, AggregateKind kind, HQuery *query, TypeId mean, Span span) {
   skip_none(check, query);
   if (!suits(check, kind, query->select)) return h_poison(check, span);
   if (kind == AGGREGATE_COUNT_IF) { add_where(query, query->select); kind = AGGREGATE_COUNT; }
-  TypeId type = result_of(check, kind, query->select->type, true);
+  TypeId type = mean == TYPE_NONE ? result_of(check, kind, query->select->type, true) : types_optional(&check->types, mean);
   HExpr *made = h_new(check, kind == AGGREGATE_LIST ? H_QUERY : H_AGGREGATE, type, span);
   made->op = (uint8_t)(kind == AGGREGATE_LIST ? 0 : kind);
   made->query = query;
@@ -90,17 +90,18 @@ HExpr *aggregate_over(Check *check, AggregateKind kind, HQuery *query, Span span
   return made;
 }
 
-// `avg(x, s)`: the digits that the mean shall have.
-static bool widen_for_scale(Check *check, const Expr *written, HExpr **value) {
+// `avg(x, s)`: the type of a mean with that many digits. TYPE_NONE: it was said why there is none.
+static TypeId mean_type(Check *check, const Expr *written, const HExpr *value) {
   int64_t scale;
-  if (!const_int(check, written, ID_INT, &scale)) return false;
-  if (scale < 0 || scale > DECIMAL_SCALE_MAX) { diag_add(check->diags, DIAG_E203, written->span, "a decimal keeps 0 to %d digits after the point (DECIMAL_SCALE_MAX)", DECIMAL_SCALE_MAX); return false; }
-  bool optional = types_is(&check->types, (*value)->type, TYPE_OPTIONAL);
-  TypeId want = types_decimal(&check->types, (unsigned)scale);
-  HExpr *wide = try_convert(check, *value, optional ? types_optional(&check->types, want) : want);
-  if (!wide) { diag_add(check->diags, DIAG_E900, written->span, "not supported yet: a mean with fewer digits than its values, or of this type"); return false; }
-  *value = wide;
-  return true;
+  if (!const_int(check, written, ID_INT, &scale)) return TYPE_NONE;
+  if (scale < 0 || scale > DECIMAL_SCALE_MAX) { diag_add(check->diags, DIAG_E203, written->span, "a decimal keeps 0 to %d digits after the point (DECIMAL_SCALE_MAX)", DECIMAL_SCALE_MAX); return TYPE_NONE; }
+  TypeId open = types_open(&check->types, value->type);
+  if (open == ID_INT || types_is(&check->types, open, TYPE_DECIMAL)) return types_decimal(&check->types, (unsigned)scale);
+  if (is_poison(value)) return TYPE_NONE;
+  Str name = type_name(check, open);
+  Diag *diag = diag_add(check->diags, DIAG_E201, value->span, "a mean with digits is one of ints or decimals, this is %s" STR_FMT, type_article(name), STR_ARG(name));
+  diag_help(check->diags, diag, "leave out the number of digits");
+  return TYPE_NONE;
 }
 
 static bool selects(const Expr *query) {
@@ -110,9 +111,10 @@ static bool selects(const Expr *query) {
 static HExpr *over_query(Check *check, AggregateKind kind, const Expr *written, const Expr *scale, Span span) {
   HQuery *query = query_of(check, written);
   if (!query) return h_poison(check, span);
-  if (scale && !widen_for_scale(check, scale, &query->select)) return h_poison(check, span);
+  TypeId mean = scale ? mean_type(check, scale, query->select) : TYPE_NONE;
+  if (scale && mean == TYPE_NONE) return h_poison(check, span);
   if (kind == AGGREGATE_ANY && !selects(written) && query->select->type != ID_BOOL) query->select = h_bool(check, true, span);  // is there one?
-  return aggregate_over(check, kind, query, span);
+  return over_frames(check, kind, query, mean, span);
 }
 
 // ---- over a list ------------------------------------------------------------------------------
@@ -130,31 +132,30 @@ static HExpr *over_list(Check *check, AggregateKind kind, HExpr *list, const Exp
   }
   LocalId item;
   HQuery *query = query_over_list(check, list, &item);
-  if (!query || (scale && !widen_for_scale(check, scale, &query->select))) return h_poison(check, span);
-  return aggregate_over(check, kind, query, span);
+  TypeId mean = query && scale ? mean_type(check, scale, query->select) : TYPE_NONE;
+  if (!query || (scale && mean == TYPE_NONE)) return h_poison(check, span);
+  return over_frames(check, kind, query, mean, span);
 }
 
 // ---- over a group -----------------------------------------------------------------------------
 
-// How an optional is skipped within a group. NULL: it cannot be yet.
+// The machine passes over what is none; a condition that is none does not hold, and does not stand against `all`.
 static HExpr *skip_none_in_group(Check *check, AggregateKind *kind, HExpr *value) {
   if (!types_is(&check->types, value->type, TYPE_OPTIONAL)) return value;
   if (*kind == AGGREGATE_COUNT) { *kind = AGGREGATE_COUNT_IF; return h_unary(check, H_HAS, ID_BOOL, value, value->span); }
-  if (*kind == AGGREGATE_MAX) return value;  // none is the smallest
-  TypeId inside = types_of(&check->types, value->type);
-  if (*kind == AGGREGATE_SUM) {
-    LocalId local = local_hidden(check, inside, value->span);
-    return h_if_some(check, local, value, h_local(check, local, value->span), h_zero(check, inside, value->span));
-  }
-  if (*kind == AGGREGATE_ANY || *kind == AGGREGATE_ALL || *kind == AGGREGATE_COUNT_IF) return value;
-  return NULL;
+  bool condition = *kind == AGGREGATE_ANY || *kind == AGGREGATE_ALL || *kind == AGGREGATE_COUNT_IF;
+  if (!condition || types_of(&check->types, value->type) != ID_BOOL) return value;
+  LocalId local = local_hidden(check, ID_BOOL, value->span);
+  return h_if_some(check, local, value, h_local(check, local, value->span), h_bool(check, *kind == AGGREGATE_ALL, value->span));
 }
 
 static HExpr *group_local(Check *check, HClause *group, AggregateKind kind, HExpr *value, TypeId type, Span span) {
   for (uint32_t i = 0; i < group->aggregate_count; i++) {
     const HAggregate *known = &group->aggregates[i];
     bool same = known->kind == kind && (known->value == value || (known->value && value && h_equal(check, known->value, value)));
-    if (same) return h_local(check, known->local, span);
+    if (!same) continue;
+    HExpr *made = h_local(check, known->local, span);
+    if (made->type == type) return made;  // a mean with other digits is another aggregate
   }
   if (group->aggregate_count == PLAN_AGGREGATES_MAX) {
     diag_add(check->diags, DIAG_E026, span, "a group has at most %d aggregates (PLAN_AGGREGATES_MAX)", PLAN_AGGREGATES_MAX);
@@ -172,16 +173,14 @@ static HExpr *group_local(Check *check, HClause *group, AggregateKind kind, HExp
 static HExpr *over_group(Check *check, AggregateKind kind, HExpr *value, const Expr *scale, Span span) {
   QueryScope *scope = check->body->query;
   if (is_poison(value)) return value;
-  if (scale && !widen_for_scale(check, scale, &value)) return h_poison(check, span);
+  TypeId mean = scale ? mean_type(check, scale, value) : TYPE_NONE;
+  if (scale && mean == TYPE_NONE) return h_poison(check, span);
   HExpr *counted = skip_none_in_group(check, &kind, value);
-  if (!counted) {
-    diag_add(check->diags, DIAG_E900, span, "not supported yet: `%s` of an optional in a group", name_of(kind));
-    return h_poison(check, span);
-  }
   HExpr inside = *counted;
-  if (kind == AGGREGATE_MAX) inside.type = types_open(&check->types, counted->type);
+  inside.type = types_open(&check->types, counted->type);
   if (!suits(check, kind, &inside)) return h_poison(check, span);
-  TypeId type = result_of(check, kind, counted->type, false);
+  TypeId type = mean == TYPE_NONE ? result_of(check, kind, inside.type, inside.type != counted->type)
+                                  : inside.type == counted->type ? mean : types_optional(&check->types, mean);
   HExpr *made = group_local(check, scope->group, kind, kind == AGGREGATE_COUNT ? NULL : fit(check, counted), type, span);
   if (made->kind == H_LOCAL && kind == AGGREGATE_SUM) made->op = LOCAL_IS_WIDE;
   return made;

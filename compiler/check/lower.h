@@ -101,7 +101,6 @@ HExpr *check_builtin(Check *check, const Expr *call, Name name, HExpr *receiver,
 bool builtin_is(Str name);
 HExpr *check_form(Check *check, int form, const Expr *call, Name name, HExpr *receiver, TypeId want);            // form.c
 HExpr *check_aggregate(Check *check, const Expr *call, Name name, HExpr *receiver, TypeId want, bool *out_found);      // aggregate.c
-HExpr *aggregate_over(Check *check, AggregateKind kind, HQuery *query, Span span);
 typedef struct HStmtList { HStmt *items; uint32_t count, room; } HStmtList;  // statements of the checked program, growing
 void error_use(Check *check, const ErrorUse *use, HStmtList *out);                 // call.c: what ends in an HS_REJECT
 

@@ -13,7 +13,7 @@ typedef struct QueryBuild {
   const HClause *keys;        // the last group
 } QueryBuild;
 
-enum { SPARE_CLAUSES = 3 };   // what aggregate_over may add
+enum { SPARE_CLAUSES = 3 };   // what aggregate.c may add
 
 static HClause *add_clause(QueryBuild *q, HClauseKind kind, Span span) {
   HClause *clause = &q->query->clauses[q->query->clause_count++];

@@ -558,8 +558,8 @@ static void lower_kind(Emit *e, const HExpr *expr, Reg dest) {
     case H_RANDOM: lower_two(e, expr, OP_RANDOM, dest); return;
     case H_GIVEN: code_op(e, OP_GIVEN, dest, (uint16_t)expr->index, 0); return;
     case H_POSITION:
-      if (e->position == NO_REGISTER) emit_unsupported(e, expr->span, "`position()` outside of a select");
-      else code_op(e, OP_MOVE, dest, e->position, 0);
+      assert(e->position != NO_REGISTER && "the checker lets it stand in a select only");
+      code_op(e, OP_MOVE, dest, e->position, 0);
       return;
     case H_CALL_ENTRY: lower_call_entry(e, expr, dest); return;
     case H_SENT: code_op(e, OP_SENT, dest, (uint16_t)expr->index, 0); return;

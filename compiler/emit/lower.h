@@ -78,10 +78,12 @@ typedef struct Frames {
   Held *held;                        // registers that live as long as the query
   LocalId unsorted;                  // a row whose scan is not in key order, or NO_LOCAL
   bool streaming;                    // frames come one by one since the last gathering
+  Reg position;                      // what counts the frames for a WITH or the aggregate that asks for position(), or NO_REGISTER
 } Frames;
 void frames_begin(Emit *e, Frames *frames, const HQuery *query, const Consumer *consumer);  // lowers all stages
 void frames_pending(Emit *e, Frames *frames);    // evaluates what WITH clauses left over, in the code that is written now
 void frames_aggregate(Emit *e, Frames *frames, AggregateKind kind, Reg dest);  // one more stage
+void frames_count(Emit *e, Reg position);        // one more; nothing for NO_REGISTER
 void frames_end(Emit *e, Frames *frames);        // stores the plan, gives registers back
 void frames_hold(Emit *e, Frames *frames, Reg base, uint32_t count);
 bool frames_counted(Emit *e, Frames *frames, const HQuery *query, Reg dest);   // the whole query is one STAGE_COUNT: made so

@@ -32,20 +32,12 @@ static void loop_open(Emit *e, Loop *loop) {
   code_op(e, OP_QUERY_OPEN, loop->frames->plan, 0, 0);
 }
 
-static void count_position(Emit *e, const Loop *loop) {
-  if (loop->position == NO_REGISTER) return;
-  Reg one = reg_temp(e, e->type_int);
-  code_wide(e, OP_INT, one, 1);
-  code_op(e, OP_ADD_I, loop->position, loop->position, one);
-  reg_free(e, one);
-}
-
 static void loop_next(Emit *e, Loop *loop) {
   code_bind(e, &loop->next);
   code_jump(e, OP_QUERY_NEXT, loop->frames->plan, &loop->end);
   e->loop_depth++;
   frames_pending(e, loop->frames);
-  count_position(e, loop);
+  frames_count(e, loop->position);
 }
 
 static void loop_close(Emit *e, Loop *loop) {
@@ -135,14 +127,11 @@ static void test_frames(Emit *e, const HExpr *expr, bool any, Reg dest) {
 // ---- aggregates over everything -------------------------------------------------------------------------
 static void stage_aggregate(Emit *e, const HExpr *expr, Reg dest) {
   AggregateKind kind = (AggregateKind)expr->op;
-  bool is_float = type_kind(e->types, expr->type) == TYPE_FLOAT;
-  bool sensitive = kind == AGGREGATE_LAST || kind == AGGREGATE_DISTINCT || (is_float && kind == AGGREGATE_SUM) || kind == AGGREGATE_AVG;
-  if (expr->of && expr_has_position(expr->of)) {
-    emit_unsupported(e, expr->span, "`position()` in an aggregate");
-    return;
-  }
+  bool adds_floats = (kind == AGGREGATE_SUM || kind == AGGREGATE_AVG) && type_kind(e->types, expr->of->type) == TYPE_FLOAT;
+  bool sensitive = kind == AGGREGATE_LAST || kind == AGGREGATE_DISTINCT || adds_floats || (expr->of && expr_has_position(expr->of));
   Loop loop;
   if (!loop_begin(e, &loop, expr->query, &(Consumer){.value = expr->of, .sensitive = sensitive})) return;
+  loop.frames->position = loop.position;
   frames_aggregate(e, loop.frames, kind, dest);
   loop_open(e, &loop);
   code_jump(e, OP_QUERY_NEXT, loop.frames->plan, &loop.end);

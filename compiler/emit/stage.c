@@ -55,12 +55,44 @@ static Reg hold_operand(Emit *e, Frames *frames, Operand operand) {
   return operand.reg;
 }
 
+void frames_count(Emit *e, Reg position) {
+  if (position == NO_REGISTER) return;
+  Reg one = reg_temp(e, e->type_int);
+  code_wide(e, OP_INT, one, 1);
+  code_op(e, OP_ADD_I, position, position, one);
+  reg_free(e, one);
+}
+
+// `position()` stands in the select, and so in a WITH that holds the select's value for the clauses that pass over none.
+static void lower_counted(Emit *e, const Frames *frames, const HExpr *value, Reg dest) {
+  if (!expr_has_position(value)) {
+    lower_into(e, value, dest);
+    return;
+  }
+  Reg outer = e->position;
+  e->position = frames->position;
+  frames_count(e, frames->position);
+  lower_into(e, value, dest);
+  e->position = outer;
+}
+
 void frames_pending(Emit *e, Frames *frames) {
   uint32_t count = frames->pending_count;
   frames->pending_count = 0;
   for (uint32_t i = 0; i < count; i++) {
     const HClause *clause = &frames->query->clauses[frames->pending[i]];
-    lower_into(e, clause->a, local_reg(e, clause->local));
+    lower_counted(e, frames, clause->a, local_reg(e, clause->local));
+  }
+}
+
+static void begin_position(Emit *e, Frames *frames) {
+  for (uint32_t i = 0; i < frames->query->clause_count; i++) {
+    const HClause *clause = &frames->query->clauses[i];
+    if (clause->kind != HC_WITH || !expr_has_position(clause->a)) continue;
+    frames->position = reg_temp(e, e->type_int);
+    frames_hold(e, frames, frames->position, 1);
+    code_wide(e, OP_INT, frames->position, 0);
+    return;
   }
 }
 
@@ -530,7 +562,13 @@ void frames_aggregate(Emit *e, Frames *frames, AggregateKind kind, Reg dest) {
   uint32_t outer = e->segment;
   stage->block = code_block_begin(e);
   frames_pending(e, frames);
-  if (value) aggregate->from = hold_operand(e, frames, lower_expr(e, value));
+  if (value && expr_has_position(value)) {
+    aggregate->from = reg_temp(e, value->type);
+    frames_hold(e, frames, aggregate->from, 1);
+    lower_counted(e, frames, value, aggregate->from);
+  } else if (value) {
+    aggregate->from = hold_operand(e, frames, lower_expr(e, value));
+  }
   code_block_end(e, outer);
 }
 
@@ -570,7 +608,7 @@ static void add_cut(Emit *e, Frames *frames, uint32_t at) {
 }
 
 static void frames_start(Emit *e, Frames *frames, const HQuery *query, const Consumer *consumer) {
-  *frames = (Frames){.query = query, .consumer = *consumer, .serial = ++e->query_serial, .plan = plan_new(e), .unsorted = NO_LOCAL, .outer_invariants = e->invariants};
+  *frames = (Frames){.query = query, .consumer = *consumer, .serial = ++e->query_serial, .plan = plan_new(e), .unsorted = NO_LOCAL, .position = NO_REGISTER, .outer_invariants = e->invariants};
   frames->conjunct_count = plan_split_where(e, query, &frames->conjuncts);
   frames->pending = ARENA_ARRAY(&e->scratch, uint32_t, query->clause_count);
   frames->stage_cap = query->clause_count * 2 + 4 < PLAN_STAGES_MAX ? query->clause_count * 2 + 4 : PLAN_STAGES_MAX;
@@ -582,6 +620,7 @@ static void frames_start(Emit *e, Frames *frames, const HQuery *query, const Con
 void frames_begin(Emit *e, Frames *frames, const HQuery *query, const Consumer *consumer) {
   frames_start(e, frames, query, consumer);
   compute_cuts(e, frames);
+  begin_position(e, frames);
   invariants_begin(e, frames);
   bool ordered = false;
   for (uint32_t i = 0; i < query->clause_count && e->failed == ERR_NONE; i++) {

@@ -47,8 +47,9 @@ typedef enum AggregateKind {
   AGGREGATE_LIST, AGGREGATE_DISTINCT, AGGREGATE_ANY, AGGREGATE_ALL, AGGREGATE_KINDS
 } AggregateKind;
 // `from` is read once a frame (NO_REGISTER for COUNT); `to` is written when the group is given out. Types: COUNT and
-// COUNT_IF int; SUM, MIN, MAX, FIRST, LAST: `to` is from's type T, or T? (none over nothing); AVG: float for int and float,
-// else T, or their optionals; LIST and DISTINCT: [T]; ANY and ALL: bool.
+// COUNT_IF int; SUM, MIN, MAX, FIRST, LAST: `to` is from's type T, or T? (none over nothing); AVG: a decimal of any scale for
+// int and decimal, float for int and float, duration for duration, or their optionals; LIST and DISTINCT: [T]; ANY and ALL: bool.
+// Where from is of T?, all of them pass over what is none.
 typedef struct Aggregate { uint8_t kind; uint16_t from, to; } Aggregate;
 
 typedef enum StageKind {

@@ -106,6 +106,12 @@ static bool gives_kind(const StageCheck *c, TypeId to, TypeKind kind) {
   return type.kind == kind || (type.kind == TYPE_OPTIONAL && verify__type(c->v, type.of).kind == kind);
 }
 
+// The mean of ints is a float or a decimal, of decimals one of any scale, of others of their own type.
+static bool gives_mean(const StageCheck *c, TypeId to, TypeId inside, TypeKind kind) {
+  if (kind == TYPE_INT) return gives_kind(c, to, TYPE_FLOAT) || gives_kind(c, to, TYPE_DECIMAL);
+  return kind == TYPE_DECIMAL ? gives_kind(c, to, TYPE_DECIMAL) : gives(c, to, inside);
+}
+
 static bool aggregate_fits(const StageCheck *c, const Aggregate *aggregate, TypeId to) {
   TypeTable const *types = c->v->types;
   if (aggregate->kind == AGGREGATE_COUNT) return type_kind(types, to) == TYPE_INT;
@@ -115,10 +121,10 @@ static bool aggregate_fits(const StageCheck *c, const Aggregate *aggregate, Type
   switch ((AggregateKind)aggregate->kind) {
     case AGGREGATE_COUNT_IF: return type_kind(types, from) == TYPE_BOOL && type_kind(types, to) == TYPE_INT;
     case AGGREGATE_SUM: return is_number(kind) && gives(c, to, inside);
-    case AGGREGATE_MIN: case AGGREGATE_MAX: return type_is_ordered(types, inside) && (gives(c, to, inside) || to == from);
-    case AGGREGATE_FIRST: case AGGREGATE_LAST: return gives(c, to, inside) || to == from;
-    case AGGREGATE_AVG: return is_number(kind) && (kind == TYPE_INT || kind == TYPE_FLOAT ? gives_kind(c, to, TYPE_FLOAT) : gives(c, to, inside));
-    case AGGREGATE_LIST: case AGGREGATE_DISTINCT: return type_kind(types, to) == TYPE_LIST && (types->types[to].of == from || types->types[to].of == inside);
+    case AGGREGATE_MIN: case AGGREGATE_MAX: return type_is_ordered(types, inside) && gives(c, to, inside);
+    case AGGREGATE_FIRST: case AGGREGATE_LAST: return gives(c, to, inside);
+    case AGGREGATE_AVG: return is_number(kind) && gives_mean(c, to, inside, kind);
+    case AGGREGATE_LIST: case AGGREGATE_DISTINCT: return type_kind(types, to) == TYPE_LIST && types->types[to].of == inside;
     case AGGREGATE_ANY: case AGGREGATE_ALL: return type_kind(types, from) == TYPE_BOOL && type_kind(types, to) == TYPE_BOOL;
     case AGGREGATE_COUNT: case AGGREGATE_KINDS: break;
   }

@@ -139,9 +139,6 @@ static bool take_value(Exec *exec, Accumulator *acc, const Aggregate *aggregate,
   return false;
 }
 
-// A list keeps optionals as they are; the others look at what is inside.
-static bool opens_optionals(uint8_t kind) { return kind != AGGREGATE_LIST && kind != AGGREGATE_DISTINCT && kind != AGGREGATE_FIRST && kind != AGGREGATE_LAST; }
-
 bool groups__add(Exec *exec, Groups *groups, const Value *registers) {
   const Stage *stage = groups->stage;
   const TypeTable *types = exec__types(exec);
@@ -157,7 +154,7 @@ bool groups__add(Exec *exec, Groups *groups, const Value *registers) {
     if (aggregate->from == NO_REGISTER) { acc->count++; continue; }
     TypeId type = groups->function->registers[aggregate->from];
     Value value = registers[aggregate->from];
-    if (type_kind(types, type) == TYPE_OPTIONAL && opens_optionals(aggregate->kind)) {
+    if (type_kind(types, type) == TYPE_OPTIONAL) {
       if (!value_is_some(types, type, value)) continue;
       value = value_open(types, type, value);
       type = types->types[type].of;
@@ -318,14 +315,15 @@ bool groups__finish(Exec *exec, Groups *groups) {
 
 // ---- results --------------------------------------------------------------------------------------
 
-// Half-even mean of what was summed, in the units of the result.
-static bool mean(const Accumulator *acc, TypeKind kind, unsigned from_scale, unsigned to_scale, Value *out) {
+// The mean of what was summed: of decimals, durations, and ints when it is to be a decimal, half even in the units of the result.
+static bool mean(const Accumulator *acc, Type from, Type to, Value *out) {
+  TypeKind kind = (TypeKind)from.kind;
   if (kind == TYPE_FLOAT) { out->f = acc->float_sum / (double)acc->count; return true; }
-  if (kind == TYPE_INT) { out->f = (double)acc->sum / (double)acc->count; return true; }
+  if (kind == TYPE_INT && to.kind == TYPE_FLOAT) { out->f = (double)acc->sum / (double)acc->count; return true; }
   __int128 units;
-  int shift = decimal_divide_shift(from_scale, 0, to_scale);
+  int shift = kind == TYPE_DURATION ? 0 : decimal_divide_shift(kind == TYPE_INT ? 0 : from.scale, 0, to.scale);
   if (decimal_divide(acc->sum, (__int128)acc->count, shift, ROUND_HALF_EVEN, &units) != NUM_OK) return false;
-  if (kind == TYPE_DECIMAL) { out->dec = units; return true; }
+  if (to.kind == TYPE_DECIMAL) { out->dec = units; return decimal_fits(units); }
   out->i = (int64_t)units;
   return true;
 }
@@ -350,7 +348,7 @@ static bool result_value(const TypeTable *types, const Accumulator *acc, const A
     case AGGREGATE_ANY: out->i = acc->sum > 0; return true;
     case AGGREGATE_ALL: out->i = acc->sum == (__int128)acc->count; return true;
     case AGGREGATE_SUM: return sum_value(acc, kind, out);
-    case AGGREGATE_AVG: return mean(acc, kind, types->types[from].scale, types->types[to].scale, out);
+    case AGGREGATE_AVG: return mean(acc, types->types[from], types->types[to], out);
     case AGGREGATE_MIN: case AGGREGATE_MAX: case AGGREGATE_FIRST: case AGGREGATE_LAST: *out = acc->value; return true;
     case AGGREGATE_LIST: case AGGREGATE_DISTINCT: out->list = acc->list; return true;
     case AGGREGATE_KINDS: break;
@@ -367,11 +365,10 @@ static bool write_result(Exec *exec, const Groups *groups, const Accumulator *ac
   const TypeTable *types = exec__types(exec);
   TypeId to = groups->function->registers[aggregate->to];
   TypeId from = aggregate->from == NO_REGISTER ? to : groups->function->registers[aggregate->from];
-  if (opens_optionals(aggregate->kind)) from = opened(types, from);
+  from = opened(types, from);
   Value *out = &registers[aggregate->to];
   if (may_be_none(aggregate->kind) && acc->count == 0) { *out = value_zero(types, to); return true; }
-  // FIRST and LAST of an optional are that optional itself.
-  bool wraps = may_be_none(aggregate->kind) && type_kind(types, to) == TYPE_OPTIONAL && type_kind(types, from) != TYPE_OPTIONAL;
+  bool wraps = may_be_none(aggregate->kind) && type_kind(types, to) == TYPE_OPTIONAL;
   Value value = {0};
   if (!result_value(types, acc, aggregate, from, wraps ? types->types[to].of : to, &value)) {
     vm_fault(exec, FAULT_OVERFLOW, "in an aggregate");

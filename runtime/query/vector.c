@@ -66,6 +66,17 @@ static bool add_slot(VectorBlock *block, uint16_t reg) {
   return true;
 }
 
+// Whether the instruction reads a register that the block writes later on: it would see the row before, as a counter does.
+static bool reads_row_before(const VectorBlock *block, uint32_t pc) {
+  const Instruction *at = &block->function->code[pc];
+  if (at->op == OP_INT || at->op == OP_BOOL || at->op == OP_ENUM || at->op == OP_CONST || at->op == OP_CURSOR_COLUMN) return false;
+  for (uint32_t i = pc; i + 1 < block->range.end; i++) {
+    uint16_t written = block->function->code[i].a;
+    if ((written == at->b || written == at->c) && find_slot(block, written) == NO_SLOT) return true;
+  }
+  return false;
+}
+
 VectorBlock *vector__prepare(Exec *exec, const Function *function, uint16_t plan, uint8_t stage, uint16_t index) {
   VectorBlock *block = ARENA_NEW(&exec->arena, VectorBlock);
   if (!block) return NULL;
@@ -73,7 +84,7 @@ VectorBlock *vector__prepare(Exec *exec, const Function *function, uint16_t plan
   if (index != NO_BLOCK) block->range = function->blocks[index];
   for (uint32_t pc = block->range.start; pc + 1 < block->range.end; pc++) {
     const Instruction *at = &function->code[pc];
-    if (!operands_known(block, at) || !add_slot(block, at->a)) return NULL;
+    if (!operands_known(block, at) || reads_row_before(block, pc) || !add_slot(block, at->a)) return NULL;
     if (at->op == OP_CURSOR_COLUMN && (at->b != plan || at->x != stage)) return NULL;
   }
   return block;
