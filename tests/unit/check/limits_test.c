@@ -33,6 +33,12 @@ static void expect_code(const Row *row) {
 Test(check_limits, are_met_at_their_edge) {
   static const Row ROWS[] = {
     {"view v = 1", " + 1", 4095, "", FINE},
+    {"view v(b: bool) = ", "not ", 998, "b", FINE},
+    {"view v(b: bool) = ", "not ", 999, "b", DIAG_E023},
+    {"view v(b: bool) = ", "not ", 20000, "b", DIAG_E023},
+    {"view v(n: int) = ", "- ", 998, "n", FINE},
+    {"view v(n: int) = ", "- ", 999, "n", DIAG_E023},
+    {"view v(n: int) = ", "- ", 20000, "n", DIAG_E023},
     {"input i(", "p%d: int, ", 63, ") { }", FINE},
     {"input i(", "p%d: int, ", 64, ") { }", DIAG_E026},
     {"table T { id: int key, ", "f%d: int, ", 999, "}", FINE},
