@@ -129,7 +129,8 @@ static void plan_new_column(Fit *fit, uint16_t table, uint16_t column, uint64_t 
     return;
   }
   Str words = column_words(fit, def, one, is_state);
-  refuse(fit, STR_FMT " is new and %llu rows have no value for it: give it a default, or make it optional with `?`", STR_ARG(words), (unsigned long long)rows);
+  refuse(fit, STR_FMT " is new and %llu %s no value for it: give it a default, or make it optional with `?`", STR_ARG(words), (unsigned long long)rows,
+         rows == 1 ? "row has" : "rows have");
 }
 
 static void plan_kept_column(Fit *fit, uint16_t table, uint16_t column, const TableDef *from, int old, ReshapeColumn *out) {

@@ -107,6 +107,14 @@ HostResult builtin__MAP_HAS(const BuiltinCall *call) {
   return HOST_OK;
 }
 
+HostResult builtin__MAP_GET(const BuiltinCall *call) {
+  OK(weigh(call, 1));
+  const List *map = call->args[0].list;
+  int64_t at = list_find(TYPES, call->types[0], map, call->args[1]);
+  *call->out = at < 0 ? value_none(TYPES, call->result) : as_optional(call, list_type(call).to, map->items[at + 1]);
+  return HOST_OK;
+}
+
 // Where the key stands in the map, or would: the first place whose key is not below it.
 static uint32_t place_of_key(const BuiltinCall *call, bool *out_found) {
   const List *map = call->args[0].list;

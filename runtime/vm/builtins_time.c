@@ -8,6 +8,12 @@ static HostResult finish(const BuiltinCall *call, NumFault fault) { return vm__n
 HostResult builtin__DATE_OF(const BuiltinCall *call) { return finish(call, zone_date_of(zone_of(call), call->args[0].i, &call->out->i)); }
 HostResult builtin__TIME_OF(const BuiltinCall *call) { return finish(call, zone_time_of(zone_of(call), call->args[0].i, call->args[1].i, &call->out->i)); }
 HostResult builtin__START_OF_DATE(const BuiltinCall *call) { return finish(call, zone_time_of(zone_of(call), call->args[0].i, 0, &call->out->i)); }
+// Zones can skip the midnight between two days, so this is the next day's start and not a duration later.
+HostResult builtin__END_OF_DATE(const BuiltinCall *call) {
+  int64_t next;
+  NumFault fault = date_add(call->args[0].i, DAY, &next);
+  return finish(call, fault == NUM_OK ? zone_time_of(zone_of(call), next, 0, &call->out->i) : fault);
+}
 HostResult builtin__FLOOR_TIME(const BuiltinCall *call) { return finish(call, time_floor(call->args[0].i, call->args[1].i, &call->out->i)); }
 
 HostResult builtin__WEEKDAY(const BuiltinCall *call) {
