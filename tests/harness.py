@@ -166,6 +166,20 @@ class Place:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
+def lasting_port():
+    """A free port for a server that comes back at the same place: none of those the system gives to connections, since one of
+    them may take it while nobody listens."""
+    lowest = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for port in range(20000 + os.getpid() % 4000, lowest):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+    return 0  # the system gives all of them to connections: then any is as good
+
+
 class Server:
     """A running host."""
 

@@ -9,7 +9,7 @@ import tempfile
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from harness import case, check, equal, run, wait_until  # noqa: E402
+from harness import case, check, equal, lasting_port, run, wait_until  # noqa: E402
 
 # What the page does: one EventSource, all it gets noted.
 SUBSCRIBE = """
@@ -92,7 +92,7 @@ def _(place):
 @case("an EventSource comes back by itself after kill -9 and shows the saved value")
 def _(place):
     source = place.example("counter.aup")
-    server = place.serve(source, how="serve")
+    server = place.serve(source, how="serve", port=lasting_port())
     browser = Browser(place)
     browser.open(f"http://127.0.0.1:{server.port}/")
     browser.execute(SUBSCRIBE, "/views/total")
