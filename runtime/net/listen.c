@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct Parts { char host[INET6_ADDRSTRLEN + 16]; char port[8]; } Parts;
@@ -54,6 +55,17 @@ static int open_socket(const struct addrinfo *info, bool any_family) {
   return -1;
 }
 
+// The kernel takes a killed process's ring apart a moment after the process is gone, and until then its listening socket is
+// there: who is started again at once finds the port in use, and free a few milliseconds later.
+static int open_patiently(const struct addrinfo *info, bool any_family) {
+  int fd = open_socket(info, any_family);
+  for (unsigned tries = 0; fd < 0 && errno == EADDRINUSE && tries < LISTEN_TRIES; tries++) {
+    nanosleep(&(struct timespec){.tv_nsec = LISTEN_TRY_AFTER_MS * 1000000L}, NULL);
+    fd = open_socket(info, any_family);
+  }
+  return fd;
+}
+
 static Err say_why(Str address, const char *port, int error_number, ErrText *out_text) {
   Err err = err_from_errno(error_number);
   switch (error_number) {
@@ -70,7 +82,7 @@ Err listen_on(Str address, int *out_fd, ErrText *out_text) {
   if (!info) {
     return err_say(ERR_FORMAT, out_text, "\"" STR_FMT "\" is no address to listen on: write 127.0.0.1:8080, [::1]:8080 or :8080", STR_ARG(address));
   }
-  int fd = open_socket(info, !parts.host[0]);
+  int fd = open_patiently(info, !parts.host[0]);
   int error_number = errno;
   freeaddrinfo(info);
   if (fd < 0 && !parts.host[0] && error_number == EAFNOSUPPORT) {  // a machine without IPv6

@@ -10,7 +10,7 @@
 #include "runtime/base/err.h"
 #include "runtime/base/str.h"
 
-enum { ADDRESS_TEXT_BYTES = 64, LISTEN_BACKLOG = 4096 };
+enum { ADDRESS_TEXT_BYTES = 64, LISTEN_BACKLOG = 4096, LISTEN_TRIES = 25, LISTEN_TRY_AFTER_MS = 20 };
 
 // A listening TCP socket: non-blocking, closed on exec, TCP_NODELAY handed on to its connections.
 // ERR_FORMAT: the address is not in one of the forms. ERR_EXISTS: in use. ERR_PERMISSION, ERR_IO.

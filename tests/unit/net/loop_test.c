@@ -338,6 +338,25 @@ Test(listen, a_port_in_use_is_one_line) {
   close(first);
 }
 
+static void *close_soon(void *fd) {
+  usleep(60000);
+  close(*(int *)fd);
+  return NULL;
+}
+
+Test(listen, waits_for_a_port_that_a_killed_process_still_has_for_a_moment) {
+  int first, second = -1;
+  ErrText text;
+  char address[ADDRESS_TEXT_BYTES];
+  pthread_t thread;
+  cr_assert_eq(listen_on(STR("127.0.0.1:0"), &first, &text), ERR_NONE);
+  listen_address_text(first, false, address);
+  pthread_create(&thread, NULL, close_soon, &first);
+  cr_assert_eq(listen_on(str_from(address), &second, &text), ERR_NONE, "%s", text.text);
+  pthread_join(thread, NULL);
+  close(second);
+}
+
 Test(loop, accepts_one_connection_an_operation) {
   Loop *loop = new_loop(clock_system());
   int fd;
