@@ -172,7 +172,8 @@ Test(format, header_says_why) {
   Buf bytes = build_bytes(&b);
   const struct { size_t at; uint8_t value; Err err; const char *part; } rows[] = {
     {0, 'X', ERR_FORMAT, "does not begin with"},
-    {LAYOUT_VERSION_AT, 2, ERR_VERSION, "format version 2"},
+    {LAYOUT_VERSION_AT, MODULE_FORMAT_VERSION + 1, ERR_VERSION, "format version 3"},
+    {LAYOUT_VERSION_AT, MODULE_FORMAT_VERSION - 1, ERR_VERSION, "format version 1"},
     {LAYOUT_VERSION_AT, 0, ERR_VERSION, "format version 0"},
     {LAYOUT_VERSION_AT + 2, 1, ERR_VERSION, "flags"},
     {LAYOUT_SIZE_AT, 1, ERR_FORMAT, "cut or lengthened"},

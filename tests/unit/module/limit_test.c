@@ -155,7 +155,8 @@ Test(limit, each_at_its_edge) {
 
 Test(limit, bytes_of_a_module) {
   char *bytes = calloc(MODULE_BYTES_MAX + 1, 1);
-  memcpy(bytes, "AUPM\1", 5);
+  memcpy(bytes, "AUPM", 4);
+  bytes[4] = MODULE_FORMAT_VERSION;
   for (size_t len = MODULE_BYTES_MAX; len <= MODULE_BYTES_MAX + 1; len++) {
     Arena arena;
     Module *module;
