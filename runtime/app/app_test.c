@@ -47,6 +47,22 @@ static bool within_limits(Exec *exec, TestRun *run, const EntryDef *entry, uint6
   return false;
 }
 
+// Every `always` of the app, on the state as it is. `after` is what changed it last.
+static HostResult invariants_hold(Exec *exec, TestRun *run, Str after) {
+  const Module *module = exec->module;
+  VmCall call = {.now_us = run->now_us};
+  for (uint16_t i = 0; i < module->always_count; i++) {
+    Exec *asked;
+    VmStatus status = runner_run(&run->entries, RUN_INNER, module->always[i].function, &call, NULL, &asked);
+    if (status == VM_DONE && asked->result.i) continue;
+    Str words = arena_format(&exec->arena, "`always \"" STR_FMT "\"` %s after `" STR_FMT "`", STR_ARG(module->always[i].name),
+                             status == VM_DONE ? "does not hold" : "cannot be worked out", STR_ARG(after));
+    exec->fault = (VmFault){.kind = FAULT_EXPECT, .note = words};
+    return HOST_FAULT;
+  }
+  return HOST_OK;
+}
+
 static HostResult test_call_entry(Exec *exec, uint16_t index, uint64_t given, const Value *args, Value *out) {
   TestRun *run = run_of(exec);
   const EntryDef *entry = &exec->module->entries[index];
@@ -64,8 +80,10 @@ static HostResult test_call_entry(Exec *exec, uint16_t index, uint64_t given, co
   if (status != VM_DONE) txn_undo(txn, mark);
   if (status == VM_REJECTED) return reject_from(exec, &outcome);
   if (status != VM_DONE) return fault_from(exec, run, &outcome);
+  Value result = run->entries.main.result;
+  if (entry->kind != ENTRY_VIEW && invariants_hold(exec, run, entry->name) != HOST_OK) return HOST_FAULT;
   if (entry->result == TYPE_NONE) return HOST_OK;
-  if (value_copy(&exec->module->schema.types, entry->result, run->entries.main.result, &exec->arena, out)) return HOST_OK;
+  if (value_copy(&exec->module->schema.types, entry->result, result, &exec->arena, out)) return HOST_OK;
   return vm_fault(exec, FAULT_BUDGET, "no memory for a result");
 }
 
@@ -88,7 +106,7 @@ static HostResult run_due(Exec *exec, TestRun *run, Arena *arena) {
   TimerRun one = {.runner = &run->entries, .call = {.now_us = run->now_us, .seed = ++run->calls}, .now = now, .arena = arena};
   TimersEnd end = timers_run(&run->timers, &due, &one);
   if (end == TIMERS_NO_ROOM) return vm_fault(exec, FAULT_BUDGET, "no memory for a timer");
-  if (one.outcome.kind != APP_FAULT) return HOST_OK;
+  if (one.outcome.kind != APP_FAULT) return invariants_hold(exec, run, exec->module->timers[due.timer].name);
   Str words = arena_format(&exec->arena, "the timer `" STR_FMT "`: " STR_FMT, STR_ARG(exec->module->timers[due.timer].name), STR_ARG(one.outcome.problem.detail));
   exec->fault = (VmFault){.kind = run->entries.main.fault.kind, .note = words};
   return HOST_FAULT;

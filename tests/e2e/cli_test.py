@@ -142,6 +142,25 @@ def _(place):
     check(re.search(r"counter\.aup:\d+", said), f"no place: {said}")
 
 
+@case("an `always` that an input or a timer breaks fails the test")
+def _(place):
+    source = """app small
+state n: int = 0
+input up { n += 1 }
+timer grow every 1h { n += 5 }
+view all = n
+always "n stays small" = n < 3
+test "inputs" { up() up() }
+test "a timer" { advance 1h }
+test "too many" { up() up() up() }
+""".replace("() up", "()\n up")
+    done = place.aup("test", place.write("small.aup", source))
+    said = (done.stdout + done.stderr).decode()
+    ends_with(done, 1)
+    check(re.search("ok +inputs", said), said)
+    check("`always \"n stays small\"` does not hold after `grow`" in said and "does not hold after `up`" in said, said)
+
+
 @case("a call that should be rejected and is not fails the test")
 def _(place):
     source = (ROOT / "examples/counter.aup").read_text().replace("expect reject add(by: 0)", "expect reject add(by: 1)")
