@@ -2,11 +2,12 @@
 // is moved over by names. What is moved without being looked at: tables, columns and state values of the same type
 // (found by name, or by the name that `was` gives), enum cases added at the end, indexes added or gone. What is added: whole
 // tables, and columns and state values that have a default or may be none. Everything else is refused with its reason;
-// all reasons are told at once.
+// all reasons are told at once. Last, what is stored is held against limits (`min`, `max`) that the running module did not have.
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "runtime/app/app_internal.h"
+#include "runtime/app/args.h"
 #include "runtime/app/outbox.h"
 #include "runtime/base/rng.h"
 
@@ -22,7 +23,7 @@ typedef struct Fit {
   Err err;              // of memory or a default, not of the plan
 } Fit;
 
-enum { REASONS_SHOWN_MAX = 6 };
+enum { REASONS_SHOWN_MAX = 6, OFFENDERS_SHOWN_MAX = 5 };
 
 static void refuse(Fit *fit, const char *format, ...) PRINTF(2, 3);
 static void refuse(Fit *fit, const char *format, ...) {
@@ -243,6 +244,84 @@ static void refuse_gone_tables(Fit *fit) {
   }
 }
 
+// ---- limits ---------------------------------------------------------------------------------------------
+
+static bool same_limit(const Module *a, uint32_t x, const Module *b, uint32_t y) {
+  if (x == NO_CONSTANT || y == NO_CONSTANT) return x == y;
+  const Constant *p = &a->constants[x], *q = &b->constants[y];
+  TypeKind kind = type_kind(&a->schema.types, p->type);
+  return kind == type_kind(&b->schema.types, q->type) && a->schema.types.types[p->type].scale == b->schema.types.types[q->type].scale &&
+         value_compare(&a->schema.types, p->type, p->value, q->value) == 0;
+}
+
+// May a stored value be outside of what the new module allows? Not where the running one allowed no more.
+static bool may_be_outside(const Fit *fit, uint16_t table, uint16_t column, uint16_t old, uint16_t old_at) {
+  const Module *to = fit->module, *from = fit->app->module ? fit->app->module->module : NULL;
+  Limits limits = to->table_meta[table].columns[column].limits;
+  if (to->record_limit_count) return true;  // it may hold a record that has some
+  if (limits.min == NO_CONSTANT && limits.max == NO_CONSTANT) return false;
+  if (!from) return true;
+  Limits before = from->table_meta[old].columns[old_at].limits;
+  return !same_limit(from, before.min, to, limits.min) || !same_limit(from, before.max, to, limits.max);
+}
+
+typedef struct Outside { uint64_t rows; Buf keys; } Outside;
+
+static Err find_outside(const Fit *fit, Cursor *cursor, uint16_t table, uint16_t column, uint16_t old_at, Outside *outside) {
+  const ColumnDef *one = &fit->to->tables[table].columns[column];
+  Arena arena;
+  Err err = ERR_NONE;
+  arena_init(&arena, 0);
+  while (err == ERR_NONE && cursor_next(cursor)) {
+    ValueProblems problems = {.arena = &arena};
+    Value value, key;
+    err = cursor_column(cursor, old_at, &arena, &value);
+    if (err != ERR_NONE || limits_check(fit->module, one->type, fit->module->table_meta[table].columns[column].limits, value, one->name, &problems)) {
+      arena_reset(&arena);
+      continue;
+    }
+    err = cursor_key(cursor, &arena, &key);
+    if (err == ERR_NONE && outside->rows++ < OFFENDERS_SHOWN_MAX) {
+      if (outside->keys.len) buf_add_text(&outside->keys, ", ");
+      value_write_json(&fit->to->types, fit->to->types.table_keys[table], key, &outside->keys);
+    }
+    arena_reset(&arena);
+  }
+  arena_free(&arena);
+  return err;
+}
+
+static void check_column(Fit *fit, uint16_t table, uint16_t column, uint16_t old, uint16_t old_at) {
+  const TableDef *def = &fit->to->tables[table];
+  Range range = {.table = old, .index = SCHEMA_NO_INDEX};
+  Outside outside = {0};
+  Cursor *cursor = NULL;
+  buf_init(&outside.keys, 0);
+  Err err = cursor_open(txn_reader(db_txn(store_db(fit->app->store))), &range, &fit->arena, &cursor);
+  if (err == ERR_NONE) err = find_outside(fit, cursor, table, column, old_at, &outside);
+  if (err != ERR_NONE) fit->err = err;
+  bool is_state = table == SCHEMA_STATE_TABLE;
+  Str words = column_words(fit, def, &def->columns[column], is_state);
+  if (outside.rows && is_state) refuse(fit, STR_FMT " is outside of its new limits", STR_ARG(words));
+  else if (outside.rows)
+    refuse(fit, STR_FMT ": %llu %s outside of its new limits, with the keys " STR_FMT "%s", STR_ARG(words), (unsigned long long)outside.rows,
+           outside.rows == 1 ? "row is" : "rows are", STR_ARG(buf_str(&outside.keys)), outside.rows > OFFENDERS_SHOWN_MAX ? ", …" : "");
+  buf_free(&outside.keys);
+}
+
+// What is stored keeps what the new module says of it. Types are the same by now.
+static Err check_limits(Fit *fit, ErrText *out_text) {
+  for (uint16_t table = 0; table < fit->to->table_count; table++) {
+    int old = old_table(fit, table);
+    for (uint16_t i = 0; old >= 0 && i < fit->to->tables[table].column_count; i++) {
+      int at = old_column(fit, &fit->from->tables[old], table, i);
+      if (at >= 0 && may_be_outside(fit, table, i, (uint16_t)old, (uint16_t)at)) check_column(fit, table, i, (uint16_t)old, (uint16_t)at);
+    }
+  }
+  if (fit->reason_count) return ERR_REFUSED;
+  return fit->err == ERR_NONE ? ERR_NONE : err_say(fit->err, out_text, "no memory to check what is stored");
+}
+
 // ---- doing it -------------------------------------------------------------------------------------------
 
 static Err save_shape(App *app, const AppModule *module, const ReshapeTable *tables, ErrText *out_text) {
@@ -257,6 +336,7 @@ static Err plan_and_move(Fit *fit, const AppModule *module, ErrText *out_text) {
   refuse_gone_tables(fit);
   if (fit->reason_count) return ERR_REFUSED;
   if (fit->err != ERR_NONE) return err_say(fit->err, out_text, "the default of a new field or state value could not be found out");
+  TRY(check_limits(fit, out_text));
   return save_shape(fit->app, module, tables, out_text);
 }
 
@@ -275,12 +355,21 @@ static Err move_state(App *app, const AppModule *module, ErrText *out_text) {
   return err;
 }
 
+static Err check_same_shape(App *app, const AppModule *module, ErrText *out_text) {
+  Fit fit = {.app = app, .module = module->module, .from = store_schema(app->store), .to = &module->module->schema, .reasons = out_text};
+  arena_init(&fit.arena, 0);
+  Err err = check_limits(&fit, out_text);
+  arena_free(&fit.arena);
+  return err;
+}
+
 Err app__fit_state(App *app, const AppModule *module, ErrText *out_text) {
   const StoreInfo *info = store_info(app->store);
   if (info->is_new) return save_shape(app, module, NULL, out_text);
   if (memcmp(info->module_hash, module->module->hash, sizeof info->module_hash) == 0) return ERR_NONE;
-  if (memcmp(info->schema_hash, module->module->schema_hash, sizeof info->schema_hash) == 0) return save_shape(app, module, NULL, out_text);
-  return move_state(app, module, out_text);
+  if (memcmp(info->schema_hash, module->module->schema_hash, sizeof info->schema_hash) != 0) return move_state(app, module, out_text);
+  TRY(check_same_shape(app, module, out_text));
+  return save_shape(app, module, NULL, out_text);
 }
 
 Err app__start_state(App *app, ErrText *out_text) {

@@ -135,6 +135,28 @@ def _(place):
     equal(server.view("total"), 4, "total")
 
 
+@case("a tighter limit that stored values do not keep is refused with their keys; one that they keep is taken")
+def _(place):
+    text = ("app limits\ntable Item { id: int key auto, n: int max 100 }\nstate top: int max 90 = 50\n"
+            "input add(n: int) { insert Item { n } }\nview all = from i in Item order by i.id take 20 select i.n\n")
+    source = place.write("limits.aup", text)
+    server = place.serve(source, how="watch")
+    for n in (10, 50, 60, 70):
+        equal(server.post("/inputs/add", {"n": n}).status, 204, "add")
+    source.write_text(text.replace("n: int max 100", "n: int max 55"))
+    wait_until(lambda: "2 rows are outside of its new limits, with the keys 3, 4" in server.output(), "the reason")
+    source.write_text(text.replace("int max 90", "int max 40"))
+    wait_until(lambda: "`top` is outside of its new limits" in server.output(), "the reason")
+    equal(server.post("/inputs/add", {"n": 99}).status, 204, "the old module runs on")
+    source.write_text(text.replace("n: int max 100", "n: int max 99") + "view swapped = true\n")
+    wait_until(lambda: server.get("/views/swapped").status == 200, "the limit that all keep")
+    equal(server.post("/inputs/add", {"n": 100}).status, 422, "past the new limit")
+    server.kill()
+    source.write_text(text.replace("n: int max 100", "n: int max 5"))
+    done = place.aup("serve", source, "--data", place.dir / "data", "--listen", "127.0.0.1:0")
+    check(done.returncode == 1 and b"5 rows are outside of its new limits, with the keys 1, 2, 3, 4, 5" in done.stderr, done.stderr)
+
+
 @case("a removed view ends its streams, the others go on")
 def _(place):
     source, text, server = watching(place)
