@@ -1,6 +1,8 @@
 // From a path to what answers it. The rules that keep other people's pages out stand here: a browser on this machine may
 // be shown a page from anywhere, and such a page must not be able to post to the app (RFC 6454's Origin, and the content type
 // that a plain form cannot send).
+#include <stdio.h>
+
 #include "runtime/base/mem.h"
 #include "runtime/serve/describe.h"
 #include "runtime/serve/serve_internal.h"
@@ -119,6 +121,20 @@ bool serve_admits(Conn *conn, const HttpRequest *request, bool changes) {
   return false;
 }
 
+// Headers that promise what is not there yet: who relies on one must not be answered as if it had been kept.
+static bool asks_too_much(Conn *conn, const HttpRequest *request) {
+  static const char *const UNKEPT[] = {"Idempotency-Key", "Aup-At-Least"};
+  Str value;
+  for (size_t i = 0; i < countof(UNKEPT); i++) {
+    if (!http_field(request, str_from(UNKEPT[i]), &value)) continue;
+    char words[96];
+    snprintf(words, sizeof words, "%s is not supported yet; nothing was done", UNKEPT[i]);
+    serve_problem(conn, 501, "not_supported", words);
+    return true;
+  }
+  return false;
+}
+
 // ---- routes -----------------------------------------------------------------------------------------
 
 static void answer_shared(Conn *conn, RefBuf *body, const char *type) {
@@ -175,7 +191,7 @@ static bool is_within_rate(Serve *serve, Conn *conn) {
 
 void serve_request(Serve *serve, Conn *conn, const HttpRequest *request, Str path) {
   conn_set_user(conn, NULL);
-  if (!serve_admits(conn, request, false) || !is_within_rate(serve, conn)) return;
+  if (!serve_admits(conn, request, false) || asks_too_much(conn, request) || !is_within_rate(serve, conn)) return;
   Str first = {0}, second = {0}, third;
   http_path_next(&path, &first);
   bool has_second = http_path_next(&path, &second);
