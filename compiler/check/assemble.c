@@ -5,9 +5,11 @@
 
 static uint16_t index_of(const Fn *fn) { return fn ? fn->h.index : NO_FUNCTION; }
 
+static void say_several_was(Check *check, Span span) { diag_add(check->diags, DIAG_E900, span, "not supported yet: more than one `was`"); }
+
 static Str was_of(Check *check, const NameList *was) {
   if (!was->count) return STR("");
-  if (was->count > 1) diag_add(check->diags, DIAG_E900, was->items[1].span, "not supported yet: more than one `was`");
+  if (was->count > 1) say_several_was(check, was->items[1].span);
   return sym_str(check, was->items[0].sym);
 }
 
@@ -54,9 +56,14 @@ static void fill_table(Check *check, const TableInfo *table, TableDef *out) {
 }
 
 static Str mod_was(Check *check, const Field *field) {
-  for (uint32_t i = 0; field && i < field->mods.count; i++)
-    if (field->mods.items[i].kind == MOD_WAS) return sym_str(check, field->mods.items[i].name.sym);
-  return STR("");
+  Str was = STR("");
+  for (uint32_t i = 0; field && i < field->mods.count; i++) {
+    const Mod *mod = &field->mods.items[i];
+    if (mod->kind != MOD_WAS) continue;
+    if (was.len) { say_several_was(check, mod->span); break; }
+    was = sym_str(check, mod->name.sym);
+  }
+  return was;
 }
 
 static const ColumnMeta *column_metas(Check *check, const TableInfo *table) {
@@ -182,7 +189,7 @@ static void fill_outputs(Check *check, Module *module) {
   for (uint32_t i = 0; outputs && i < check->outputs.count; i++) {
     const OutputInfo *output = &check->outputs.items[i];
     outputs[i] = (OutputDef){sym_str(check, output->sym), (uint16_t)output->param_count, output->fields, hints_of(check, &output->decl->header.annots, output->decl->doc)};
-    was_of(check, &output->decl->header.was);
+    if (output->decl->header.was.count) diag_add(check->diags, DIAG_E900, output->decl->header.was.items[0].span, "not supported yet: `was` on an output");
   }
   module->outputs = outputs;
   module->output_count = (uint16_t)check->outputs.count;

@@ -88,12 +88,25 @@ static Str arguments_of(Check *check, const Annot *annot) {
   return text;
 }
 
+// A hint that nobody reads would be lost in silence.
+static void know_hint(Check *check, const Annot *annot) {
+  static const char *const KNOWN[] = {"label", "help", "unit", "example", "widget", "hidden", "format", "title", "confirm", "danger", "say",
+                                      "chart", "zone", "status", "field", "secret", "scan", "kept", "columns", "route"};
+  Str name = sym_str(check, annot->name.sym);
+  for (size_t i = 0; i < countof(KNOWN); i++)
+    if (str_is(name, KNOWN[i])) return;
+  near_texts(check, diag_add(check->diags, DIAG_E101, annot->name.span, "there is no hint called `@" STR_FMT "`", STR_ARG(name)), annot->name, KNOWN, countof(KNOWN));
+}
+
 Hints hints_of(Check *check, const AnnotList *annots, const Doc *doc) {
   Hints hints = {.doc = doc ? doc->text : STR("")};
   if (!annots || !annots->count) return hints;
   Hint *items = CHECK_ARRAY(check, Hint, annots->count);
   if (!items) return hints;
-  for (uint32_t i = 0; i < annots->count; i++) items[i] = (Hint){sym_str(check, annots->items[i].name.sym), arguments_of(check, &annots->items[i])};
+  for (uint32_t i = 0; i < annots->count; i++) {
+    know_hint(check, &annots->items[i]);
+    items[i] = (Hint){sym_str(check, annots->items[i].name.sym), arguments_of(check, &annots->items[i])};
+  }
   hints.count = (uint16_t)annots->count;
   hints.items = items;
   return hints;

@@ -62,4 +62,5 @@ bool const_int(Check *check, const Expr *expr, TypeId type, int64_t *out);      
 void near_space(Check *check, Diag *diag, Space space, Sym wanted);
 void near_columns(Check *check, Diag *diag, const TableInfo *table, Name wanted);
 void near_syms(Check *check, Diag *diag, Name wanted, const Sym *names, uint32_t count);
+void near_texts(Check *check, Diag *diag, Name wanted, const char *const *names, size_t count);
 void near_values(Check *check, Diag *diag, Name wanted, bool functions);  // locals, columns of self, values or functions, builtins

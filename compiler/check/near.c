@@ -55,6 +55,13 @@ void near_syms(Check *check, Diag *diag, Name wanted, const Sym *names, uint32_t
   say(check, diag, wanted.span, &suggest);
 }
 
+void near_texts(Check *check, Diag *diag, Name wanted, const char *const *names, size_t count) {
+  if (!worth_it(check, diag)) return;
+  Suggest suggest = suggest_start(sym_str(check, wanted.sym));
+  for (size_t i = 0; i < count; i++) suggest_try(&suggest, str_from(names[i]));
+  say(check, diag, wanted.span, &suggest);
+}
+
 void near_values(Check *check, Diag *diag, Name wanted, bool functions) {
   if (!worth_it(check, diag)) return;
   Suggest suggest = suggest_start(sym_str(check, wanted.sym));

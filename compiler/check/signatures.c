@@ -25,6 +25,18 @@ static void refuse_field_mods(Check *check, const Field *field, const char *what
   }
 }
 
+// Limits are checked where arguments come in from outside; calls within the app are not looked at yet.
+static void refuse_limits(Check *check, const Param *params, uint32_t count, const char *what) {
+  for (uint32_t i = 0; i < count; i++) {
+    const ModList *mods = &params[i].field->mods;
+    for (uint32_t k = 0; k < mods->count; k++) {
+      if (mods->items[k].kind != MOD_MIN && mods->items[k].kind != MOD_MAX) continue;
+      Diag *diag = diag_add(check->diags, DIAG_E900, mods->items[k].span, "not supported yet: a limit on %s", what);
+      diag_help(check->diags, diag, "remove it, and write `require` where it matters");
+    }
+  }
+}
+
 // ---- parameters -------------------------------------------------------------------------------
 
 static void say_twice(Check *check, Name name, Span first) {
@@ -64,6 +76,7 @@ static void function_signature(Check *check, Fn *fn) {
   const Decl *decl = fn->decl;
   fn->params = params_of(check, decl, &decl->function.params);
   fn->param_count = fn->params ? decl->function.params.count : 0;
+  if (fn->h.kind == FUNCTION_FN || fn->h.kind == FUNCTION_ACTION) refuse_limits(check, fn->params, fn->param_count, "a parameter of a function");
   if (decl->function.result) {
     fn->h.result = type_resolve(check, decl->function.result);
     fn->result_known = true;
@@ -97,6 +110,7 @@ static void error_signature(Check *check, ErrorInfo *error) {
   const Decl *decl = error->decl;
   error->params = params_of(check, decl, &decl->function.params);
   error->param_count = error->params ? decl->function.params.count : 0;
+  refuse_limits(check, error->params, error->param_count, "a parameter of an error");
   error->fields = param_fields(check, error->params, error->param_count);
   if (decl->title && decl->title->kind == EXPR_INTERP) {  // the message is a function of the parameters
     error->message = fn_new(check, FUNCTION_FN, decl, decl->name);
@@ -124,6 +138,7 @@ static void error_signature(Check *check, ErrorInfo *error) {
 static void output_signature(Check *check, OutputInfo *output) {
   output->params = params_of(check, output->decl, &output->decl->function.params);
   output->param_count = output->params ? output->decl->function.params.count : 0;
+  refuse_limits(check, output->params, output->param_count, "a parameter of an output");
   output->fields = param_fields(check, output->params, output->param_count);
   Sym *syms = CHECK_ARRAY(check, Sym, output->param_count);
   bool sound = syms && output->fields;
