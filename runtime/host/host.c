@@ -195,7 +195,7 @@ void host_stop(Host *host) {
 // ---- running ------------------------------------------------------------------------------------------
 
 static Err say_remote(const char *address, ErrText *out_text) {
-  return err_say(ERR_REFUSED, out_text, "%s can be reached from other machines, and there is no token file: listen on 127.0.0.1, or pass --allow-remote", address);
+  return err_say(ERR_REFUSED, out_text, "%s can be reached from other machines, who could read and write everything, since this version has no tokens: listen on 127.0.0.1, or pass --allow-remote", address);
 }
 
 // A socket that a service manager opened.
