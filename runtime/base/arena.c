@@ -1,5 +1,6 @@
 // Chunks in a list, newest first, each twice the size of the last (bounded), so that small uses stay small and large
-// ones need few calls to the heap.
+// ones need few calls to the heap. An arena that has become large (a compiler's) goes on in chunks of a huge page each: the
+// kernel clears one of those in the time it takes for some thirty small pages, one fault for each.
 #include "runtime/base/arena.h"
 
 #include <assert.h>
@@ -11,7 +12,8 @@
 
 struct ArenaChunk { ArenaChunk *older; size_t size; };
 
-enum { CHUNK_MIN = 1024, CHUNK_MAX = 256 * 1024, ALIGN = 16 };
+enum { CHUNK_MIN = 1024, CHUNK_MAX = 256 * 1024, HUGE_FROM = 1024 * 1024, HUGE_BYTES = 2 * 1024 * 1024, ALIGN = 16 };
+static const size_t HUGE_SIZE = HUGE_BYTES - sizeof(ArenaChunk);  // of a chunk that is mapped; no other chunk has this size
 _Static_assert(sizeof(ArenaChunk) % ALIGN == 0, "the first block of a chunk is aligned");
 
 static uint8_t *chunk_start(ArenaChunk *chunk) { return (uint8_t *)(chunk + 1); }
@@ -20,9 +22,10 @@ void arena_init(Arena *arena, size_t bytes_max) { *arena = (Arena){.bytes_max = 
 
 static void free_until(Arena *arena, const ArenaChunk *stop) {
   while (arena->chunk != stop) {
-    ArenaChunk *older = arena->chunk->older;
-    mem_free(arena->chunk);
-    arena->chunk = older;
+    ArenaChunk *chunk = arena->chunk;
+    arena->chunk = chunk->older;
+    if (chunk->size == HUGE_SIZE) mem_unmap(chunk, HUGE_BYTES);
+    else mem_free(chunk);
   }
 }
 
@@ -40,11 +43,18 @@ void arena_reset(Arena *arena) {
   arena->bytes_used = 0;
 }
 
-static bool add_chunk(Arena *arena, size_t size) {
+// What the next chunk holds when `size` bytes are asked for.
+static size_t next_size(const Arena *arena, size_t size) {
+  if (arena->bytes_used >= HUGE_FROM && size <= HUGE_SIZE) return HUGE_SIZE;
   size_t next = arena->chunk ? arena->chunk->size * 2 : CHUNK_MIN;
   if (next > CHUNK_MAX) next = CHUNK_MAX;
   if (next < size) next = size;
-  ArenaChunk *chunk = mem_alloc(sizeof *chunk + next);
+  return next == HUGE_SIZE ? next + ALIGN : next;
+}
+
+static bool add_chunk(Arena *arena, size_t size) {
+  size_t next = next_size(arena, size);
+  ArenaChunk *chunk = next == HUGE_SIZE ? mem_map_huge(HUGE_BYTES) : mem_alloc(sizeof *chunk + next);
   if (!chunk) return false;
   *chunk = (ArenaChunk){.older = arena->chunk, .size = next};
   arena->chunk = chunk;

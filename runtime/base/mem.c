@@ -56,6 +56,12 @@ static void *map_aligned(size_t size) {
 
 void *mem_map(size_t size) { return counted(may_allocate() ? map_aligned(size) : NULL); }
 
+void *mem_map_huge(size_t size) {
+  void *block = mem_map(size);
+  if (block) (void)madvise(block, size, MADV_HUGEPAGE);  // a system without them maps small pages
+  return block;
+}
+
 void mem_unmap(void *block, size_t size) {
   if (!block) return;
   atomic_fetch_add_explicit(&frees, 1, memory_order_relaxed);

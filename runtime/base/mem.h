@@ -14,6 +14,7 @@ void mem_free(void *block);                       // NULL is fine
 // Straight from the system, aligned to its size (a power of two of whole pages), cleared: for large blocks that must go back
 // when they are let go, which malloc does not promise. mem_unmap takes the size again; NULL is fine.
 void *mem_map(size_t size);
+void *mem_map_huge(size_t size);  // the same, on huge pages where the system has them: for what is filled soon and whole
 void mem_unmap(void *block, size_t size);
 
 // Blocks allocated and not yet freed, and allocations made since the start of the process.

@@ -40,3 +40,29 @@ Test(arena, growing_keeps_the_bytes_and_release_goes_back) {
   cr_assert_eq(memcmp(text, "hello", 5), 0);
   arena_free(&arena);
 }
+
+// Past a mebibyte the chunks are mapped, one huge page each; blocks that fit none of them have their own.
+Test(arena, goes_on_in_huge_pages_and_takes_all_back) {
+  enum { BLOCK = 60000, COUNT = 100, TOO_LARGE = 3 * 1024 * 1024 };
+  uint64_t held = mem_blocks_held();
+  Arena arena;
+  arena_init(&arena, 0);
+  uint8_t *blocks[COUNT];
+  for (int i = 0; i < COUNT; i++) {
+    blocks[i] = arena_alloc(&arena, BLOCK);
+    cr_assert_not_null(blocks[i]);
+    cr_assert_eq((uintptr_t)blocks[i] % 16, 0);
+    memset(blocks[i], i, BLOCK);
+  }
+  cr_assert_lt(mem_blocks_held() - held, 16, "not a chunk a block");
+  ArenaMark mark = arena_mark(&arena);
+  size_t used = arena.bytes_used;
+  memset(arena_alloc(&arena, TOO_LARGE), 0xEE, TOO_LARGE);
+  // The size at which a chunk of the heap would be as large as a mapped one.
+  for (size_t size = 2 * 1024 * 1024 - 64; size < 2 * 1024 * 1024 + 64; size += 16) memset(arena_alloc(&arena, size), 0xEE, size);
+  arena_release(&arena, mark);
+  cr_assert_eq(arena.bytes_used, used);
+  for (int i = 0; i < COUNT; i++) cr_assert(blocks[i][0] == i && blocks[i][BLOCK - 1] == i);
+  arena_free(&arena);
+  cr_assert_eq(mem_blocks_held(), held);
+}
