@@ -14,12 +14,13 @@
 // Owns:   nothing beyond the call.
 // Thread: any one.
 // Errors: those of store_open; of the stream's functions; ERR_AGAIN when checkpoints came faster than reading, several times;
-//         ERR_FORMAT, ERR_DAMAGED, ERR_VERSION for files that are no backup, damaged, or newer.
+//         ERR_FORMAT, ERR_DAMAGED, ERR_VERSION for files that are no backup, damaged, or of another version.
 // Limits: an entry of at most BACKUP_ENTRY_BYTES_MAX.
 #pragma once
 #include "runtime/store/store.h"
 
-enum { BACKUP_VERSION = 1, BACKUP_TRIES = 8 };
+// The version rises with those of the log and of the page file, whose bytes are in it.
+enum { BACKUP_VERSION = 2, BACKUP_TRIES = 8 };
 static const uint64_t BACKUP_ENTRY_BYTES_MAX = (1ull << 30) + 64;
 
 // Where bytes go, and where they come from (out_got less than asked: the end). `restart`: what was written is void.

@@ -17,7 +17,7 @@
 enum {
   LOG_BLOCK_BYTES = 512,
   LOG_RECORD_HEADER_BYTES = 64,
-  LOG_VERSION = 1,
+  LOG_VERSION = 2,                  // of the fixed parts, of schemas and of changes: a test holds them together
   LOG_FIRST_BYTES = 64 << 10,       // set aside in a new segment
   LOG_STEP_BYTES_MAX = 4 << 20,     // and then doubled, by at most so much
   LOG_ID_BYTES = 16,

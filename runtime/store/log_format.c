@@ -29,6 +29,7 @@ bool segment_header_read(const uint8_t block[LOG_BLOCK_BYTES], SegmentHeader *ou
   header.reserved = get_u64(block + 56);
   header.predecessor = get_u64(block + 64);
   if (get_u64(block + 504) != checksum(&header.key, block, 504)) return false;
+  header.sound = true;
   *out_header = header;
   return header.version == LOG_VERSION;
 }

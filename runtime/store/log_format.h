@@ -19,11 +19,12 @@
 static const char SEGMENT_MAGIC[8] = {'A', 'U', 'P', 'L', 'O', 'G', '\r', '\n'};
 static const uint32_t RECORD_MAGIC = 0x52505541;  // "AUPR"
 
-typedef struct SegmentHeader { uint32_t version; LogId id; ChecksumKey key; uint64_t first, reserved, predecessor; } SegmentHeader;
+typedef struct SegmentHeader { uint32_t version; bool sound; LogId id; ChecksumKey key; uint64_t first, reserved, predecessor; } SegmentHeader;
 typedef struct RecordHeader { LogKind kind; uint64_t body_bytes, number, offset, reserved, predecessor, body_sum, sum; } RecordHeader;
 
 void segment_header_write(const SegmentHeader *header, uint8_t out_block[LOG_BLOCK_BYTES]);
-// `version` is filled whenever the magic is right, so that a newer version can be named.
+// `version` is filled whenever the magic is right, so that a newer version can be named; all the rest, with `sound`, when the
+// checksum is right too. True: it is sound and of the version that this program reads.
 bool segment_header_read(const uint8_t block[LOG_BLOCK_BYTES], SegmentHeader *out_header);
 void record_header_write(RecordHeader *header, const ChecksumKey *key, uint8_t out_head[LOG_RECORD_HEADER_BYTES]);
 bool record_header_read(const uint8_t head[LOG_RECORD_HEADER_BYTES], const ChecksumKey *key, RecordHeader *out_header);

@@ -78,6 +78,8 @@ static Err check_segment(const Log *log, const char *name, const uint8_t *block,
   bool good = segment_header_read(block, header);
   if (!good && header->version > LOG_VERSION)
     return err_say(ERR_VERSION, out_text, "%s/%s: written by a newer aup (format %u, this one reads %d)", log->dir_name, name, header->version, LOG_VERSION);
+  if (header->sound && header->version < LOG_VERSION)
+    return err_say(ERR_VERSION, out_text, "%s/%s: made by an older aup (format %u, this one reads %d): dump it with that one, and load it here", log->dir_name, name, header->version, LOG_VERSION);
   if (!good) return say_damage(log, name, 0, out_text, "this is no start of a log file");
   if (memcmp(header->id.bytes, log->id.bytes, LOG_ID_BYTES) != 0) return say_damage(log, name, 16, out_text, "this file belongs to the data of another app");
   if (header->first != first) return say_damage(log, name, 48, out_text, "this file has the name of another one");

@@ -11,7 +11,7 @@
 
 static const char MAGIC[8] = {'A', 'U', 'P', 'P', 'A', 'G', 'E', 'S'};
 static const char ROOT_MAGIC[8] = {'A', 'U', 'P', 'R', 'O', 'O', 'T', '\n'};
-enum { VERSION_WITHOUT_SLOTS = 1, SUM_AT = 504, FIRST_BYTES = PAGES_FIRST_UNIT * PAGES_UNIT };
+enum { SUM_AT = 504, FIRST_BYTES = PAGES_FIRST_UNIT * PAGES_UNIT };
 
 // ---- space ------------------------------------------------------------------------------------
 static uint64_t units_of(uint32_t bytes) { return ((uint64_t)bytes + PAGES_UNIT - 1) / PAGES_UNIT; }
@@ -80,12 +80,14 @@ static Err say_file(const PageFile *pages, Err err, ErrText *out_text) {
   return err_say(err, out_text, "%s/%s: %s", pages->dir_name, PAGES_NAME, err_words(err));
 }
 
-static Err check_header(PageFile *pages, const uint8_t *block, uint32_t *out_version, ErrText *out_text) {
+static Err check_header(PageFile *pages, const uint8_t *block, ErrText *out_text) {
   bool good = memcmp(block, MAGIC, 8) == 0 && get_u64(block + SUM_AT) == header_sum(block);
-  *out_version = get_u32(block + 8);
-  if (good && *out_version > PAGES_VERSION)
-    return err_say(ERR_VERSION, out_text, "%s/%s: written by a newer aup (format %u, this one reads %d)", pages->dir_name, PAGES_NAME, *out_version, PAGES_VERSION);
-  if (!good || *out_version == 0) return say_damage(pages, 0, out_text, "this is no start of a page file");
+  uint32_t version = get_u32(block + 8);
+  if (!good) return say_damage(pages, 0, out_text, "this is no start of a page file");
+  if (version > PAGES_VERSION)
+    return err_say(ERR_VERSION, out_text, "%s/%s: written by a newer aup (format %u, this one reads %d)", pages->dir_name, PAGES_NAME, version, PAGES_VERSION);
+  if (version < PAGES_VERSION)
+    return err_say(ERR_VERSION, out_text, "%s/%s: made by an older aup (format %u, this one reads %d): dump it with that one, and load it here", pages->dir_name, PAGES_NAME, version, PAGES_VERSION);
   memcpy(pages->id.bytes, block + 16, LOG_ID_BYTES);
   memcpy(pages->key.bytes, block + 32, CHECKSUM_KEY_BYTES);
   return ERR_NONE;
@@ -136,7 +138,6 @@ static Err read_slots(PageFile *pages, ErrText *out_text) {
 
 Err pages_open(PageFile *pages, ErrText *out_text) {
   uint8_t block[PAGES_BLOCK];
-  uint32_t version = 0;
   pages->newest = -1;
   Err err = pages->fs->open(pages->fs, pages->dir, PAGES_NAME, pages->read_only ? FILE_READ : FILE_WRITE, &pages->file);
   if (err != ERR_NONE) return say_file(pages, err, out_text);
@@ -144,12 +145,8 @@ Err pages_open(PageFile *pages, ErrText *out_text) {
   if (err == ERR_NONE) err = file_read_all(pages->fs, pages->file, 0, block, sizeof block);
   if (err == ERR_FORMAT) return say_damage(pages, pages->size, out_text, "the file is cut short");
   if (err != ERR_NONE) return say_file(pages, err, out_text);
-  TRY(check_header(pages, block, &version, out_text));
-  if (version > VERSION_WITHOUT_SLOTS) return read_slots(pages, out_text);
-  if (pages->read_only) return ERR_NONE;
-  pages_close(pages);
-  err = pages_create(pages);
-  return err == ERR_NONE ? ERR_NONE : say_file(pages, err, out_text);
+  TRY(check_header(pages, block, out_text));
+  return read_slots(pages, out_text);
 }
 
 void pages_close(PageFile *pages) {

@@ -17,7 +17,7 @@
 #include "runtime/table/persist.h"
 
 enum {
-  PAGES_VERSION = 2,
+  PAGES_VERSION = 3,             // of the fixed parts, of schemas and of images: a test holds them together
   PAGES_UNIT = 512,
   PAGES_BLOCK = 512,             // of the header and a slot
   PAGES_SLOT_OFFSET = 4096,      // of the first; the second follows at twice that
@@ -67,7 +67,7 @@ typedef struct PageFile {
 
 // A file with no state in it. Durable when it returns.
 MUST_USE Err pages_create(PageFile *pages);
-// Reads header and slots; makes a file of version 1, which had no slots, one of this version.
+// Reads header and slots.
 MUST_USE Err pages_open(PageFile *pages, ErrText *out_text);
 void pages_close(PageFile *pages);
 static inline uint64_t pages_slot_offset(int slot) { return (uint64_t)PAGES_SLOT_OFFSET * (unsigned)(slot + 1); }

@@ -86,7 +86,8 @@ static Err unpack_head(Restore *restore) {
   if (got < sizeof head || memcmp(head, BACKUP_MAGIC, sizeof BACKUP_MAGIC) != 0) return err_say(ERR_FORMAT, restore->text, "this is no backup of aup");
   uint32_t version = get_u32(head + 8);
   if (version > BACKUP_VERSION) return err_say(ERR_VERSION, restore->text, "the backup was written by a newer aup (format %u, this one reads %d)", version, BACKUP_VERSION);
-  return version == BACKUP_VERSION && get_u32(head + 12) == 0 ? ERR_NONE : refuse(restore, "its head is wrong");
+  if (version < BACKUP_VERSION) return err_say(ERR_VERSION, restore->text, "the backup was made by an older aup (format %u, this one reads %d): restore it with that one, dump that, and load it here", version, BACKUP_VERSION);
+  return get_u32(head + 12) == 0 ? ERR_NONE : refuse(restore, "its head is wrong");
 }
 
 // Grows with what is really there, not with what a length says.

@@ -9,7 +9,7 @@
 // Thread: the owner only; `synced` is called on the store's own thread (or inside store_commit, see sync_inline);
 //         store_durable_number and store_error: any.
 // Errors: with one line that names the directory or file: ERR_NOT_FOUND, ERR_PERMISSION, ERR_FULL, ERR_BUSY,
-//         ERR_VERSION (made by a newer aup), ERR_DAMAGED (file and offset), ERR_IO, ERR_MEMORY.
+//         ERR_VERSION (made by a newer or an older aup), ERR_DAMAGED (file and offset), ERR_IO, ERR_MEMORY.
 //         ERR_FULL from store_commit: nothing was written, sealed or lost; undo the batch, later ones may work.
 //         Any error of a write or sync that was begun stops the store for good: store_commit says ERR_CLOSED from then on.
 // Limits: STORE_*_MAX.

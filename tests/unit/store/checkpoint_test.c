@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/hash.h"
 #include "tests/unit/store/world.h"
 
 static Store *open_ok(Sim *sim, uint64_t checkpoint_bytes) {
@@ -171,31 +170,5 @@ Test(checkpoint, a_failed_one_is_told_and_tried_again) {
   store = open_ok(sim, 6000);
   cr_assert_eq(world_count(store), 90);
   close_ok(store);
-  sim_free(sim);
-}
-
-Test(checkpoint, a_page_file_without_slots_is_made_anew) {
-  Sim *sim = sim_new();
-  ErrText text;
-  Store *store = open_ok(sim, UINT64_MAX);
-  cr_assert(world_set_schema(store, 1, &text) == ERR_NONE);
-  commit_ok(store, 1, 3);
-  store_abandon(store);
-  uint64_t size;
-  uint8_t *header = sim_bytes(sim, "app/pages", &size);
-  header[8] = 1;
-  memset(header + 32, 0, 480);
-  ChecksumKey key;
-  memcpy(key.bytes, header + 16, sizeof key.bytes);
-  uint64_t sum = checksum(&key, header, 504);
-  memcpy(header + 504, &sum, sizeof sum);
-  sim_resize(sim, "app/pages", 512);
-  store = open_ok(sim, 1000);
-  cr_assert_eq(world_count(store), 3);
-  for (int64_t id = 4; id < 20; id++) commit_ok(store, id, 1);
-  cr_assert(store_info(store)->checkpoint > 0);
-  close_ok(store);
-  sim_bytes(sim, "app/pages", &size);
-  cr_assert(size > 12288);
   sim_free(sim);
 }
