@@ -15,6 +15,7 @@
 #pragma once
 #include "runtime/app/outcome.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/hash.h"
 #include "runtime/base/log.h"
 #include "runtime/store/store.h"
 
@@ -93,6 +94,13 @@ bool app_is_busy(const App *app);     // something waits or is being saved
 // Microseconds until app_turn has something to do by itself (a timer, an expiry); 0: now; INT64_MAX: nothing. The wall clock may
 // jump meanwhile: ask again after a minute at the latest.
 int64_t app_wait_us(App *app);
+
+// ---- tokens -----------------------------------------------------------------------------------
+// What a token says that the app itself issued (`issue_token`) and whose text has this BLAKE2b hash (hash_of), as of the published
+// state. Who has it may read and write, and is signed in. false: there is none, its time is over at `now_us` (wall clock), or no memory.
+// The subject lives in the arena. Look again at each request: an app can swap roles away. The owner's thread.
+typedef struct AppToken { Str subject; uint64_t roles; int64_t expires_us; } AppToken;
+bool app_find_token(const App *app, const Hash *hash, int64_t now_us, Arena *arena, AppToken *out_token);
 
 // ---- views ------------------------------------------------------------------------------------
 typedef struct AppView {
