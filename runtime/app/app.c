@@ -134,6 +134,7 @@ static void app_free(App *app) {
 static Err open_store(App *app, ErrText *out_text) {
   const AppLimits *limits = &app->options.limits;
   StoreOptions options = {.files = app->options.files, .dir = app->options.dir, .sync_inline = app->options.sync_inline,
+                          .syncs = app->options.syncs, .checkpoints = app->options.checkpoints,
                           .bytes_max = limits->state_bytes ? limits->state_bytes : APP_STATE_BYTES, .synced = store_synced, .context = app};
   TRY(store_open(&options, &app->store, out_text));
   app->last_now_us = store_info(app->store)->now_us;
@@ -433,6 +434,7 @@ void app_turn(App *app) {
   turn(app, true);
   app__run_views(app);
 }
+void app_sync_inline(App *app, bool is_inline) { store_sync_inline(app->store, is_inline); }
 bool app_is_busy(const App *app) { return app->waiting.count || app->views.count || is_saving(app); }
 
 // ---- swapping ---------------------------------------------------------------------------------------

@@ -48,7 +48,8 @@ typedef struct AppOptions {
   const Clock *clock;       // NULL: the system's
   const Log *log;           // may be NULL
   AppLimits limits;
-  bool sync_inline;
+  bool sync_inline;         // no threads at all
+  TaskPool *syncs, *checkpoints;  // shared with other apps, see store.h; NULL: the app's own
   void (*wake)(void *context);                                // app_turn is wanted; called on any thread
   void (*published)(void *context, uint64_t commit);          // the state that views see is now that of `commit`
   void *context;
@@ -90,6 +91,7 @@ struct AppInput {
 // ERR_LIMIT: APP_QUEUE_MAX inputs wait already (503). Otherwise `answered` will be called once, never inside app_submit.
 MUST_USE Err app_submit(App *app, AppInput *input);
 void app_turn(App *app);
+void app_sync_inline(App *app, bool is_inline);  // from the next turn on: app_turn itself waits for the disk, see store_sync_inline
 bool app_is_busy(const App *app);     // something waits or is being saved
 // Microseconds until app_turn has something to do by itself (a timer, an expiry); 0: now; INT64_MAX: nothing. The wall clock may
 // jump meanwhile: ask again after a minute at the latest.

@@ -76,7 +76,7 @@ Err apps__open(HostApp *app, Str module_bytes, const AppLimits *limits, App **ou
   arena_init(&arena, 0);
   bool in_memory = host__keeps_nothing(host);
   Str dir = in_memory ? (Str){0} : arena_format(&arena, "%s/%s", host->options.data, app->name);
-  AppOptions options = {.files = in_memory ? NULL : file_system_real(), .dir = dir.ptr, .limits = *limits, .log = &app->log,
+  AppOptions options = {.files = in_memory ? NULL : file_system_real(), .dir = dir.ptr, .limits = *limits, .log = &app->log, .syncs = host->syncs, .checkpoints = host->checkpoints,
                         .wake = app_wakes, .published = app_published, .context = app};
   Err err = in_memory || dir.ptr ? app_open(&options, module_bytes, out_app, out_text) : err_say(ERR_MEMORY, out_text, "no memory for an app");
   arena_free(&arena);
@@ -301,13 +301,15 @@ int64_t apps__wait_us(const Worker *worker) {
   return least;
 }
 
+// While an app is the only one awake here, nobody else minds that the worker waits for its disk.
 void apps__run(Worker *worker) {
-  bool some_saved = atomic_exchange(&worker->some_saved, false);
+  bool some_saved = atomic_exchange(&worker->some_saved, false), alone = worker->awake && !worker->awake->next;
   for (HostApp *app = worker->awake, *next; app; app = next) {
     next = app->next;
     bool saved = some_saved && atomic_exchange(&app->saved, false);
     if (!saved && !serve_wants_turn(app->serve) && app_wait_us(app->app) > 0) continue;
     serve_turned(app->serve);
+    app_sync_inline(app->app, alone);
     app_turn(app->app);
   }
 }

@@ -227,7 +227,8 @@ static Err start_threads(Host *host, ErrText *out_text) {
   return ERR_NONE;
 }
 
-// Threads end in the order in which they ask each other: workers, then the helper, whose last news are then taken in here.
+// Threads end in the order in which they ask each other: workers, then the helper, whose last news are then taken in here. What
+// still asks the helper afterwards (when apps are closed) is done by who asks.
 static void end_threads(Host *host) {
   for (uint32_t i = 1; i < host->worker_count; i++) {
     Worker *worker = &host->workers[i];
@@ -237,7 +238,8 @@ static void end_threads(Host *host) {
     worker->has_thread = false;
   }
   for (uint32_t i = 0; i < host->worker_count; i++) host->workers[i].ended = true;
-  helper__end(host);
+  task_pool_free(host->helper);
+  host->helper = NULL;
   for (int rounds = 0; rounds < 4; rounds++) {  // a message may bring another; a call makes four ways at most
     for (uint32_t i = 0; i < host->worker_count; i++) worker__run_messages(&host->workers[i]);
   }
@@ -288,24 +290,30 @@ static void host_free(Host *host) {
   for (uint32_t i = 0; i < host->worker_count && host->workers; i++) worker__free(&host->workers[i]);
   if (host->lock) store_unlock(host->lock);
   logs__free(host);
-  pthread_cond_destroy(&host->tasks_come);
-  pthread_mutex_destroy(&host->tasks_lock);
+  task_pool_free(host->helper);
+  task_pool_free(host->checkpoints);
+  task_pool_free(host->syncs);
   pthread_mutex_destroy(&host->logs_lock);
   mem_free(host->workers);
   mem_free(host->apps);
   mem_free(host);
 }
 
+static Err make_pools(Host *host, ErrText *out_text) {
+  Err err = task_pool_new(SYNC_THREADS, true, &host->syncs);
+  if (err == ERR_NONE) err = task_pool_new(CHECKPOINT_THREADS, false, &host->checkpoints);
+  if (err == ERR_NONE) err = task_pool_new(1, false, &host->helper);
+  return err == ERR_NONE ? ERR_NONE : err_say(err, out_text, "no memory for threads");
+}
+
 Err host_open(const HostOptions *options, Host **out_host, ErrText *out_text) {
   Host *host = mem_alloc_zero(1, sizeof *host);
   if (!host) return err_say(ERR_MEMORY, out_text, "no memory for a host");
   host->options = *options;
-  host->tasks_last = &host->tasks;
-  pthread_mutex_init(&host->tasks_lock, NULL);
   pthread_mutex_init(&host->logs_lock, NULL);
-  pthread_cond_init(&host->tasks_come, NULL);
   log_init(&host->log, clock_system(), LOG_INFO);
-  Err err = lock_data(host, out_text);
+  Err err = make_pools(host, out_text);
+  if (err == ERR_NONE) err = lock_data(host, out_text);
   if (err == ERR_NONE) err = open_workers(host, out_text);
   if (err == ERR_NONE) err = registry__read(host, out_text);
   if (err == ERR_NONE) *out_host = host;

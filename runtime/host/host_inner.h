@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "runtime/base/task_pool.h"
 #include "runtime/host/host.h"
 #include "runtime/net/conn.h"
 #include "runtime/net/listen.h"
@@ -24,10 +25,18 @@ typedef struct HostApp HostApp;
 typedef struct Message Message;
 typedef struct Call Call;
 
-enum { HOST_LOGS_KEPT = 500 };
+enum {
+  HOST_LOGS_KEPT = 500,
+  SYNC_THREADS = 8,       // of all apps together, begun when as many syncs wait: the disk does several at once
+  CHECKPOINT_THREADS = 2, // so that one large state does not make all others wait
+};
 
-// What one thread asks of another. Belongs to the receiver from worker__send on; `run` frees it.
-struct Message { void (*run)(Worker *worker, Message *message); Message *next; };
+// What one thread asks of another. Belongs to the receiver from worker__send or helper__ask on; `run` frees it.
+struct Message {
+  void (*run)(Worker *worker, Message *message);  // worker: NULL on the helper's thread
+  Message *next;
+  Task task;
+};
 
 // ASLEEP: nothing is in memory. OPENING: with the helper, on its way in or out. STOPPED: by an administrator. FAILED: its data cannot be opened.
 typedef enum AppState { APP_ASLEEP, APP_OPENING, APP_AWAKE, APP_STOPPED, APP_FAILED } AppState;
@@ -98,12 +107,8 @@ struct Host {
   uint32_t logs_at;
   char address[ADDRESS_TEXT_BYTES];
   bool is_listening;
-  // The helper's thread:
-  pthread_mutex_t tasks_lock;
-  pthread_cond_t tasks_come;
-  Message *tasks, **tasks_last;
-  pthread_t helper;
-  bool has_helper, helper_ends;
+  TaskPool *syncs, *checkpoints;  // of all apps
+  TaskPool *helper;               // one thread
 };
 
 // ---- worker.c
@@ -114,9 +119,7 @@ MUST_USE Err worker__run(Worker *worker);              // until stopped
 void worker__stop(Worker *worker, bool at_once);
 void worker__end_connections(Worker *worker);
 void worker__free(Worker *worker);                     // its thread has ended
-// ---- helper.c
-void helper__ask(Host *host, Message *task);           // run(NULL, task) on the helper's thread
-void helper__end(Host *host);                          // when all is done
+void helper__ask(Host *host, Message *message);        // run(NULL, message) on the helper's thread
 // ---- apps.c
 MUST_USE Err apps__open(HostApp *app, Str module_bytes, const AppLimits *limits, App **out_app, ErrText *out_text);  // on any one thread
 MUST_USE Err apps__begin(HostApp *app, App *opened);   // on the home worker: AWAKE from here

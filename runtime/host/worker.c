@@ -6,6 +6,7 @@
 // apps in turn (a proxy's) moves each time: one hand-over a request, where a message to the app and one back would be two, and
 // answers are in order by themselves.
 #include <assert.h>
+#include <stddef.h>
 
 #include "runtime/base/mem.h"
 #include "runtime/host/host_inner.h"
@@ -35,6 +36,17 @@ void worker__run_messages(Worker *worker) {
     next = oldest->next;
     oldest->run(worker, oldest);
   }
+}
+
+static void run_in_helper(Task *task) {
+  Message *message = (Message *)((char *)task - offsetof(Message, task));
+  message->run(NULL, message);
+}
+
+void helper__ask(Host *host, Message *message) {
+  message->task = (Task){.run = run_in_helper};
+  if (host->helper) task_pool_ask(host->helper, &message->task);
+  else message->run(NULL, message);
 }
 
 // ---- connections --------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 // When a checkpoint is made, and what happens around it: the log rolls, so that its old part can go; a snapshot is taken of a
-// state whose record is on disk; a thread writes it while inputs go on; and segments of the log that neither slot needs are
+// state whose record is on disk; a task writes it while inputs go on; and segments of the log that neither slot needs are
 // removed. Nothing rests on its success: the log holds everything until a root is on disk.
 //
 // The log may grow by an eighth of the state between two checkpoints, so that waking is short and the files stay bounded: two
 // slots of at most five quarters of the state together, the pages of the next one, and the log of two rounds.
+#include <stddef.h>
 #include <string.h>
 
 #include "runtime/base/mem.h"
@@ -40,12 +41,27 @@ static void work(Store *store, bool paced) {
     Err left = remove_log(store);  // what stays is removed by the next one
     (void)left;
   }
-  atomic_store(&checkpoint->finished, true);
 }
 
-static void *thread_main(void *context) {
-  work(context, true);
-  return NULL;
+static void set_finished(Store *store, bool finished) {
+  pthread_mutex_lock(&store->lock);
+  store->checkpoint.finished = finished;
+  pthread_cond_broadcast(&store->changed);
+  pthread_mutex_unlock(&store->lock);
+}
+
+static bool is_finished(Store *store) {
+  pthread_mutex_lock(&store->lock);
+  bool finished = store->checkpoint.finished;
+  pthread_mutex_unlock(&store->lock);
+  return finished;
+}
+
+// Its last act is to say that it has ended: the store may be gone then.
+static void work_in_pool(Task *task) {
+  Store *store = (Store *)((char *)task - offsetof(Store, checkpoint.task));
+  work(store, true);
+  set_finished(store, true);
 }
 
 static void take_root(Store *store) {
@@ -55,7 +71,7 @@ static void take_root(Store *store) {
   memcpy(root->schema_hash, store->info.schema_hash, STORE_HASH_BYTES);
 }
 
-static Err begin(Store *store, bool in_thread) {
+static Err begin(Store *store, bool in_pool) {
   Checkpoint *checkpoint = &store->checkpoint;
   buf_init(&checkpoint->schema, 0);
   schema_encode(db_schema(store->db), &checkpoint->schema);
@@ -65,22 +81,20 @@ static Err begin(Store *store, bool in_thread) {
     return ERR_MEMORY;
   }
   take_root(store);
-  atomic_store(&checkpoint->finished, false);
+  set_finished(store, !in_pool);
   checkpoint->running = true;
-  pthread_attr_t small;
-  if (in_thread && pthread_attr_init(&small) == 0) {
-    pthread_attr_setstacksize(&small, 256 << 10);
-    checkpoint->has_thread = pthread_create(&checkpoint->thread, &small, thread_main, store) == 0;
-    pthread_attr_destroy(&small);
-  }
-  if (!checkpoint->has_thread) work(store, false);
+  checkpoint->task.run = work_in_pool;
+  if (in_pool) task_pool_ask(store->checkpoints, &checkpoint->task);
+  else work(store, false);
   return ERR_NONE;
 }
 
 static void finish(Store *store) {
   Checkpoint *checkpoint = &store->checkpoint;
-  if (checkpoint->has_thread) pthread_join(checkpoint->thread, NULL);
-  checkpoint->has_thread = checkpoint->running = false;
+  pthread_mutex_lock(&store->lock);
+  while (!checkpoint->finished) pthread_cond_wait(&store->changed, &store->lock);
+  pthread_mutex_unlock(&store->lock);
+  checkpoint->running = false;
   buf_free(&checkpoint->schema);
   store->info.checkpoint_err = checkpoint->err;
   if (checkpoint->err == ERR_NONE) store->info.checkpoint = checkpoint->root.number;
@@ -110,7 +124,7 @@ static void see_end(Store *store) {
 
 // The log is the owner's here: nothing is in flight, and nothing is being set aside.
 Err store__tend_checkpoint(Store *store, ErrText *out_text) {
-  if (store->checkpoint.running && atomic_load(&store->checkpoint.finished)) see_end(store);
+  if (store->checkpoint.running && is_finished(store)) see_end(store);
   if (store->checkpoint.running || !let_go(store)) return ERR_NONE;
   if (!store->options.files || !is_due(store)) return ERR_NONE;
   store_wait(store);
@@ -118,13 +132,14 @@ Err store__tend_checkpoint(Store *store, ErrText *out_text) {
   // A full disk needs the checkpoint most: without the roll it frees less, but it may free something.
   if (err != ERR_NONE && err != ERR_FULL && err != ERR_MEMORY) return store__stop_now(store, err, out_text);
   uint64_t at = log_bytes(store);
-  err = begin(store, store->has_thread);
+  bool in_pool = store->checkpoints != NULL;
+  err = begin(store, in_pool);
   if (err != ERR_NONE) {
     note_failure(store, err);
     return ERR_NONE;
   }
   store->checkpoint.log_at = at;
-  if (!store->checkpoint.has_thread) {
+  if (!in_pool) {
     see_end(store);
     while (!let_go(store)) continue;
   }

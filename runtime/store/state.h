@@ -3,13 +3,14 @@
 //   closed -> recovering -> ready -> (store_commit) busy -> ready … ; from busy or ready -> stopped, for good
 //
 // Owns:   see store.h.
-// Thread: fields above `lock` are the owner's; `log` is the sync thread's while busy or extending, else the owner's;
+// Thread: fields above `lock` are the owner's; `log` is the sync task's while busy or extending, else the owner's;
 //         fields below `lock` are read and written under it.
 // Errors: those of store.h.
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "runtime/base/task_pool.h"
 #include "runtime/store/log.h"
 #include "runtime/store/pages.h"
 #include "runtime/store/store.h"
@@ -20,15 +21,14 @@ typedef struct SchemaHold { Arena arena; Schema schema; struct SchemaHold *older
 // A state being written into the page file.
 typedef struct Checkpoint {
   bool running;                // the owner's: it was begun, and its end not seen yet
-  bool has_thread;
-  pthread_t thread;
+  Task task;
   Snapshot *snapshot;
   PagesRoot root;
   Buf schema;
   uint64_t log_at;             // bytes of the log when the last one that succeeded was begun
   uint64_t retry_at;           // after a failure: not before so many
   Err err;                     // of the last one
-  atomic_bool finished;
+  bool finished;               // under the store's lock
 } Checkpoint;
 
 struct Store {
@@ -43,13 +43,16 @@ struct Store {
   PageFile pages;              // the checkpoint's while one is running
   Checkpoint checkpoint;
 
+  TaskPool *syncs, *checkpoints;   // NULL: all is done inside store_commit
+  bool is_inline;              // records are, though there is a pool
+  bool has_lock;
+
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  pthread_t thread;
-  bool has_thread, has_lock;
+  Task sync;
+  bool working;                // `sync` was asked for, and has not ended
   bool busy;                   // a record is to be written, or being written
   bool extending;              // space is being set aside
-  bool leaving;                // the thread is to end
   uint64_t number;             // of the record in flight
   Err stopped;                 // what stopped the store
   ErrText stopped_text;
@@ -75,9 +78,9 @@ MUST_USE Err store__recover(Store *store, ErrText *out_text);
 void store__drop_schemas(Store *store, bool all);
 
 // ---- sync.c -----------------------------------------------------------------------------------
-MUST_USE Err store__start_thread(Store *store);
-void store__end_thread(Store *store);
-// Hands store->record over; it is written before this returns when there is no thread.
+MUST_USE Err store__start_syncing(Store *store);
+void store__end_syncing(Store *store);
+// Hands store->record over; it is written before this returns when there is no pool, or not for now.
 void store__submit(Store *store, uint64_t number);
 MUST_USE Err store__reserve(Store *store, uint64_t record_bytes, ErrText *out_text);
 void store__stop(Store *store, Err err, const char *what);   // with the lock held

@@ -12,7 +12,7 @@
 
 // ---- opening and closing ----------------------------------------------------------------------
 static void free_store(Store *store) {
-  store__end_thread(store);
+  store__end_syncing(store);
   if (store->options.files) store__close_files(store);
   db_free(store->db);
   store__drop_schemas(store, true);
@@ -34,8 +34,8 @@ static Err open_all(Store *store, ErrText *out_text) {
     store->info.is_new = store->info.was_clean = true;
   }
   atomic_store(&store->durable, store->info.number);
-  Err err = store__start_thread(store);
-  return err == ERR_NONE ? ERR_NONE : store__say(store, err, out_text, "its thread cannot be started");
+  Err err = store__start_syncing(store);
+  return err == ERR_NONE ? ERR_NONE : store__say(store, err, out_text, "there is no memory for its threads");
 }
 
 static Err open_once(const StoreOptions *options, Store **out_store, bool *out_moved, ErrText *out_text) {

@@ -6,7 +6,7 @@
 //   sync:   write the record, sync it, store_durable_number goes up, `synced` is called
 //
 // Owns:   a Store owns its Db, its schema and its files, until store_close.
-// Thread: the owner only; `synced` is called on the store's own thread (or inside store_commit, see sync_inline);
+// Thread: the owner only; `synced` is called on a thread of `syncs` (or, after an error, inside store_commit);
 //         store_durable_number and store_error: any.
 // Errors: with one line that names the directory or file: ERR_NOT_FOUND, ERR_PERMISSION, ERR_FULL, ERR_BUSY,
 //         ERR_VERSION (made by a newer or an older aup), ERR_DAMAGED (file and offset), ERR_IO, ERR_MEMORY.
@@ -15,6 +15,7 @@
 // Limits: STORE_*_MAX.
 #pragma once
 #include "runtime/base/err.h"
+#include "runtime/base/task_pool.h"
 #include "runtime/store/file.h"
 #include "runtime/table/table.h"
 
@@ -29,7 +30,8 @@ enum {
 
 typedef struct Store Store;
 
-// Called when commit `number` is on disk (err ERR_NONE) or when its outcome is unknown and the store has stopped.
+// Called when commit `number` is on disk (err ERR_NONE) or when its outcome is unknown and the store has stopped; of one that was
+// written inside store_commit only the latter.
 typedef void (*StoreSynced)(void *context, uint64_t number, Err err);
 
 typedef struct StoreOptions {
@@ -38,7 +40,9 @@ typedef struct StoreOptions {
   uint64_t bytes_max;      // of the Db; 0: none
   uint64_t segment_bytes;  // 0: STORE_SEGMENT_BYTES
   uint64_t checkpoint_bytes;  // of the log since the last checkpoint, that begin one; 0: STORE_CHECKPOINT_BYTES_MIN, or an eighth of the state when that is more
-  bool sync_inline;        // write and sync inside store_commit; no thread is started (always so in memory)
+  bool sync_inline;        // no threads at all: write, sync and checkpoint inside store_commit (always so in memory)
+  TaskPool *syncs;             // writes and syncs records, of many stores; outlives the store. NULL: a thread of its own
+  TaskPool *checkpoints;       // the same for checkpoints
   bool read_only;          // to look at it: nothing on disk is made, wiped or removed, a missing store is ERR_NOT_FOUND, commits are ERR_REFUSED
   uint64_t stop_after;     // 0, or the commit to stop at: as if it were the last one. Not read_only: all after it is lost for good
   bool older;              // read_only: from the checkpoint before the newest, if there is one
@@ -76,7 +80,7 @@ Db *store_db(Store *store);
 const Schema *store_schema(const Store *store);
 
 // The first schema of a new store, or another module's: changes the Db, and writes and syncs a schema record (a commit
-// number of its own; `synced` is called for it too). Publish no snapshot of it before this returns without an error.
+// number of its own; `synced` as for any). Publish no snapshot of it before this returns without an error.
 // `tables` (by table of the new schema, see db_reshape) may be NULL when the store is new or the schema is the same.
 // Nothing may be unsealed; waits for the commit in flight. On an error before the write the store and Db are as before.
 MUST_USE Err store_set_schema(Store *store, const Schema *schema, const uint8_t module_hash[STORE_HASH_BYTES],
@@ -95,6 +99,9 @@ typedef struct StoreInput {
 // the Txn and hands the record over. ERR_AGAIN while the last one is not durable yet (store_busy): go on applying inputs
 // and commit them together later. Any error: nothing was sealed.
 MUST_USE Err store_commit(Store *store, const StoreInput *inputs, uint32_t count, uint64_t *out_number, ErrText *out_text);
+// From the next commit on: write and sync inside store_commit, which costs half the CPU of handing over, but makes the owner's
+// thread wait for the disk. Nothing else changes.
+void store_sync_inline(Store *store, bool is_inline);
 bool store_busy(const Store *store);
 void store_wait(Store *store);                       // until nothing is in flight
 uint64_t store_durable_number(const Store *store);   // no answer of a later commit may leave

@@ -1,11 +1,11 @@
-// The one place where records reach the disk. At most one is in flight; the thread writes and syncs it, raises the durable
-// number, tells the owner, and then sets space aside for later ones, so that the owner hardly ever waits for that.
+// The one place where records reach the disk. At most one is in flight; a task of a pool that many stores share writes and syncs it,
+// raises the durable number, tells the owner, and then sets space aside for later ones, so that the owner hardly ever waits for
+// that. Or the owner does it all itself, inside store_commit: while nobody else waits for its thread that is cheaper.
 //
 // After the first error nothing is written any more: whether the record that failed is on disk is not known, and a later
 // sync that succeeds would say nothing about it.
-#include <string.h>
+#include <stddef.h>
 
-#include "runtime/base/thread.h"
 #include "runtime/store/state.h"
 
 static bool must_stop(Err err) { return err != ERR_NONE && err != ERR_FULL && err != ERR_MEMORY; }
@@ -21,18 +21,18 @@ void store__stop(Store *store, Err err, const char *what) {
 static void lock(Store *store) { pthread_mutex_lock(&store->lock); }
 static void unlock(Store *store) { pthread_mutex_unlock(&store->lock); }
 
-// Writes the record in flight; without the lock.
-static void write_record(Store *store) {
+// Writes the record in flight; without the lock. Who waited for it here sees for himself that it is durable, or has failed.
+static void write_record(Store *store, bool tell) {
   uint64_t number = store->number;
   Err err = store->options.files ? log_write(&store->log, &store->record) : ERR_NONE;
   lock(store);
   if (err != ERR_NONE) store__stop(store, err, "a record could not be written");
   else atomic_store_explicit(&store->durable, number, memory_order_release);
   store->busy = false;
-  store->extending = err == ERR_NONE && store->has_thread && log_is_low(&store->log);
+  store->extending = err == ERR_NONE && store->syncs && log_is_low(&store->log);
   pthread_cond_broadcast(&store->changed);
   unlock(store);
-  if (store->options.synced) store->options.synced(store->options.context, number, err);
+  if ((tell || err != ERR_NONE) && store->options.synced) store->options.synced(store->options.context, number, err);
 }
 
 // Ahead of need. A full disk is no error yet: the owner meets it when it needs the space.
@@ -45,63 +45,81 @@ static void extend(Store *store) {
   unlock(store);
 }
 
-static void *sync_thread(void *context) {
-  Store *store = context;
-  thread_run_soon();
+static bool is_set(Store *store, const bool *flag) {
   lock(store);
-  while (!store->leaving) {
-    if (store->busy) {
-      unlock(store);
-      write_record(store);
-      if (store->extending) extend(store);
-      lock(store);
-      continue;
-    }
-    pthread_cond_wait(&store->changed, &store->lock);
-  }
+  bool set = *flag;
   unlock(store);
-  return NULL;
+  return set;
 }
 
-Err store__start_thread(Store *store) {
+// One round of the task. When the owner handed over the next record meanwhile the task waits for its turn again, behind those of
+// other stores. Its last act is to say that it has ended: the store may be gone then.
+static void sync_round(Task *task) {
+  Store *store = (Store *)((char *)task - offsetof(Store, sync));
+  if (is_set(store, &store->busy)) write_record(store, true);
+  if (is_set(store, &store->extending)) extend(store);
+  lock(store);
+  bool again = store->busy;
+  store->working = again;
+  if (!again) pthread_cond_broadcast(&store->changed);
+  unlock(store);
+  if (again) task_pool_ask(store->syncs, task);
+}
+
+static Err own_or_shared(TaskPool *shared, bool soon, TaskPool **out_pool) {
+  *out_pool = shared;
+  return shared ? ERR_NONE : task_pool_new(1, soon, out_pool);
+}
+
+Err store__start_syncing(Store *store) {
   if (pthread_mutex_init(&store->lock, NULL) != 0) return ERR_MEMORY;
   if (pthread_cond_init(&store->changed, NULL) != 0) {
     pthread_mutex_destroy(&store->lock);
     return ERR_MEMORY;
   }
   store->has_lock = true;
+  store->sync.run = sync_round;
   if (store->options.sync_inline || store->options.read_only || !store->options.files) return ERR_NONE;
-  pthread_attr_t small;
-  if (pthread_attr_init(&small) != 0) return ERR_MEMORY;
-  pthread_attr_setstacksize(&small, 256 << 10);
-  int failed = pthread_create(&store->thread, &small, sync_thread, store);
-  pthread_attr_destroy(&small);
-  store->has_thread = !failed;
-  return failed ? ERR_LIMIT : ERR_NONE;
+  TRY(own_or_shared(store->options.syncs, true, &store->syncs));
+  return own_or_shared(store->options.checkpoints, false, &store->checkpoints);
 }
 
-void store__end_thread(Store *store) {
-  if (store->has_thread) {
-    lock(store);
-    store->leaving = true;
-    pthread_cond_broadcast(&store->changed);
-    unlock(store);
-    pthread_join(store->thread, NULL);
-    store->has_thread = false;
-  }
+// Nothing is in flight; the task may still be on its way out.
+void store__end_syncing(Store *store) {
   if (!store->has_lock) return;
+  lock(store);
+  while (store->working) pthread_cond_wait(&store->changed, &store->lock);
+  unlock(store);
+  if (!store->options.syncs) task_pool_free(store->syncs);
+  if (!store->options.checkpoints) task_pool_free(store->checkpoints);
   pthread_cond_destroy(&store->changed);
   pthread_mutex_destroy(&store->lock);
   store->has_lock = false;
+}
+
+void store_sync_inline(Store *store, bool is_inline) { store->is_inline = is_inline; }
+
+// Asks for the task, if it has ended; with the lock held. True: it must be put into the pool.
+static bool wake_task(Store *store) {
+  bool was_working = store->working;
+  store->working = true;
+  return !was_working;
 }
 
 void store__submit(Store *store, uint64_t number) {
   lock(store);
   store->busy = true;
   store->number = number;
-  pthread_cond_broadcast(&store->changed);
+  bool here = !store->syncs || (store->is_inline && !store->working && !store->checkpoint.running);  // a checkpoint makes the disk slow
+  bool ask = !here && wake_task(store);
   unlock(store);
-  if (!store->has_thread) write_record(store);
+  if (here) write_record(store, false);
+  if (here && is_set(store, &store->extending)) {
+    lock(store);
+    ask = wake_task(store);
+    unlock(store);
+  }
+  if (ask) task_pool_ask(store->syncs, &store->sync);
 }
 
 Err store__stop_now(Store *store, Err err, ErrText *out_text) {

@@ -1,5 +1,5 @@
-// The threads of a store at work together: the owner applies and commits, the store's own thread syncs and sets space
-// aside, and others read snapshots meanwhile. A program without a test library, since Criterion cannot start under the
+// The threads of a store at work together: the owner applies and commits, a task syncs and sets space aside, and others read
+// snapshots meanwhile; and of several stores that share the threads for that. A program without a test library, since Criterion cannot start under the
 // thread sanitizer; what it checks itself holds in every build.
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,13 +19,11 @@ static void must(bool holds, const char *what) {
 // One snapshot is handed to the readers at a time; the owner releases it when the last of them has said so.
 typedef struct Board { pthread_mutex_t lock; pthread_cond_t changed; Snapshot *shown; int64_t rows; unsigned round, reading; bool over; } Board;
 
-static atomic_uint_fast64_t last_synced;
-
 static void note_synced(void *context, uint64_t number, Err err) {
-  (void)context;
+  atomic_uint_fast64_t *last = context;
   must(err == ERR_NONE, "a commit was not synced");
-  must(number > atomic_load(&last_synced), "numbers go up");
-  atomic_store(&last_synced, number);
+  must(number > atomic_load(last), "numbers go up");
+  atomic_store(last, number);
 }
 
 static void read_all(const Snapshot *snapshot, int64_t rows) {
@@ -140,7 +138,6 @@ static void run(const StoreOptions *options) {
   pthread_t readers[READERS];
   Store *store;
   ErrText text;
-  atomic_store(&last_synced, 0);
   must(store_open(options, &store, &text) == ERR_NONE && world_set_schema(store, 1, &text) == ERR_NONE, "a store opens");
   for (int i = 0; i < READERS; i++) must(pthread_create(&readers[i], NULL, reader_thread, &board) == 0, "a thread starts");
   Looker looker = {.options = options};
@@ -164,18 +161,69 @@ static void run(const StoreOptions *options) {
   must(store_close(store, &text) == ERR_NONE, "the store closes again");
 }
 
+static void check_again(const StoreOptions *options, uint64_t rows) {
+  Store *store;
+  ErrText text;
+  must(store_open(options, &store, &text) == ERR_NONE, "a store opens again");
+  must(reader_row_count(txn_reader(db_txn(store_db(store))), 1) == rows, "every row is there again");
+  must(reader_check(txn_reader(db_txn(store_db(store))), &text) == ERR_NONE, "all rules hold");
+  must(store_close(store, &text) == ERR_NONE, "a store closes again");
+}
+
+// One owner, many stores, few threads; now and then the owner waits for the disk itself.
+static void run_many(const char *root) {
+  enum { STORES = 6, ROUNDS = 150 };
+  TaskPool *syncs, *checkpoints;
+  must(task_pool_new(3, true, &syncs) == ERR_NONE && task_pool_new(1, false, &checkpoints) == ERR_NONE, "pools are made");
+  atomic_uint_fast64_t synced[STORES] = {0};
+  char dirs[STORES][64];
+  StoreOptions options[STORES];
+  Store *stores[STORES];
+  uint64_t sealed[STORES] = {0}, number;
+  int64_t rows[STORES] = {0};
+  ErrText text;
+  for (int i = 0; i < STORES; i++) {
+    snprintf(dirs[i], sizeof dirs[i], "%s/many%d", root, i);
+    options[i] = (StoreOptions){.files = file_system_real(), .dir = dirs[i], .checkpoint_bytes = 16 << 10, .syncs = syncs, .checkpoints = checkpoints, .synced = note_synced, .context = &synced[i]};
+    must(store_open(&options[i], &stores[i], &text) == ERR_NONE && world_set_schema(stores[i], 1, &text) == ERR_NONE, "a store opens");
+  }
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int i = 0; i < STORES; i++) {
+      bool is_inline = (round / 8 + i) % 4 == 0;
+      store_sync_inline(stores[i], is_inline);
+      insert(db_txn(store_db(stores[i])), ++rows[i]);
+      Err err = store_commit(stores[i], NULL, 0, &number, &text);
+      must(err == ERR_NONE || err == ERR_AGAIN, "a commit is taken or waits");
+      if (err == ERR_NONE) sealed[i] = (uint64_t)rows[i];
+    }
+  }
+  for (int i = 0; i < STORES; i++) {
+    store_wait(stores[i]);
+    must(store_durable_number(stores[i]) == store_info(stores[i])->number, "the last commit is durable");
+    txn_undo(db_txn(store_db(stores[i])), (TxnMark){0});
+    must(store_close(stores[i], &text) == ERR_NONE, "a store closes");
+    check_again(&options[i], sealed[i]);
+  }
+  task_pool_free(syncs);
+  task_pool_free(checkpoints);
+}
+
 int main(void) {
   Sim *sim = sim_new();
   char root[] = "/tmp/aup-race-XXXXXX", dir[64], command[64];
-  printf("1..2\n");
-  run(&(StoreOptions){.files = sim_files(sim), .dir = WORLD_DIR, .segment_bytes = 96 << 10, .synced = note_synced});
+  atomic_uint_fast64_t last = 0;
+  printf("1..3\n");
+  run(&(StoreOptions){.files = sim_files(sim), .dir = WORLD_DIR, .segment_bytes = 96 << 10, .synced = note_synced, .context = &last});
   sim_free(sim);
   printf("ok 1 - %d commits beside %d readers\n", COMMITS, READERS);
   must(mkdtemp(root) != NULL, "a folder is made");
   snprintf(dir, sizeof dir, "%s/app", root);
   snprintf(command, sizeof command, "rm -r %s", root);
-  run(&(StoreOptions){.files = file_system_real(), .dir = dir, .checkpoint_bytes = 16 << 10, .synced = note_synced});  // the sim is for one thread at a time
-  must(system(command) == 0, "the folder goes");
+  atomic_store(&last, 0);
+  run(&(StoreOptions){.files = file_system_real(), .dir = dir, .checkpoint_bytes = 16 << 10, .synced = note_synced, .context = &last});  // the sim is for one thread at a time
   printf("ok 2 - the same beside checkpoints\n");
+  run_many(root);
+  must(system(command) == 0, "the folder goes");
+  printf("ok 3 - several stores share the threads\n");
   return 0;
 }
