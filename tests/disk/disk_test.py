@@ -105,8 +105,9 @@ def post_for(server, seconds, name, position=lambda: 0):
     return clients
 
 
-def verify(place, module, data, clients, until=None):
+def verify(world, data, clients, until=None):
     """Every acknowledged row (until that position of the log) stands at its place; nothing stands twice, nothing is a stranger's."""
+    place, module = world
     done = place.aup("store", "check", data)
     # Before the host made its store there is none, and nothing can have been acknowledged.
     required = {mark: told for client in clients for mark, told in client.acknowledged.items() if until is None or client.acknowledged.at[mark] <= until}
@@ -140,7 +141,7 @@ def copied(place, module, rng):
             copy = place.dir / "copy.img"
             shutil.copyfile(image, copy)
         with Mounted(copy, place.dir / "mnt2") as where:
-            rows = verify(place, module, where / "data", clients)
+            rows = verify((place, module), where / "data", clients)
         place.running.clear()
         copy.rename(image)  # the next round goes on from what the power cut left
     check(rows > 0, "no input was acknowledged")
@@ -169,7 +170,7 @@ def replayed(place, module, rng):
         cut = place.write("cut.img", bytes(disk))
         with Mounted(cut, place.dir / "mnt2") as where:
             try:
-                proved += verify(place, module, where / "data", clients, position)
+                proved += verify((place, module), where / "data", clients, position)
             except Failed as why:
                 kept = f"/var/tmp/aup-disk-{SEED}-{number}.img"
                 shutil.copyfile(cut, kept)
