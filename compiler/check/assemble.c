@@ -86,16 +86,16 @@ static void fill_table_meta(Check *check, const TableInfo *table, TableMeta *out
 }
 
 static void fill_schema(Check *check, Module *module) {
-  uint32_t count = check->tables.count, all = count + (check->outputs.count > 0);
-  TableDef *tables = CHECK_ARRAY(check, TableDef, all);
-  TableMeta *metas = CHECK_ARRAY(check, TableMeta, all);
+  uint32_t count = check->tables.count;
+  TableDef *tables = CHECK_ARRAY(check, TableDef, count + KEPT_TABLES_MAX);
+  TableMeta *metas = CHECK_ARRAY(check, TableMeta, count + KEPT_TABLES_MAX);
   if (!tables || !metas) return;
   for (uint32_t i = 0; i < count; i++) {
     fill_table(check, check->tables.items[i], &tables[i]);
     fill_table_meta(check, check->tables.items[i], &metas[i]);
   }
-  if (all > count) kept_outbox(check, &tables[count], &metas[count]);
-  module->schema = (Schema){.types = check->types.table, .table_count = (uint16_t)all, .tables = tables};
+  count += kept_tables(check, &tables[count], &metas[count]);
+  module->schema = (Schema){.types = check->types.table, .table_count = (uint16_t)count, .tables = tables};
   module->table_meta = metas;
 }
 

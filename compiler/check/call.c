@@ -154,7 +154,7 @@ static void check_rest(Check *check, const ArgList *args) {
 
 // Part of the language, but nothing that this compiler can make code of yet.
 static bool is_known_later(Str name) {
-  static const char *const LATER[] = {"issue_token", "password_hash", "password_check", "random_bytes", "zip", "to_text"};
+  static const char *const LATER[] = {"password_hash", "password_check", "random_bytes", "zip", "to_text"};
   for (size_t i = 0; i < countof(LATER); i++)
     if (str_is(name, LATER[i])) return true;
   return false;

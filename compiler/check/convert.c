@@ -19,7 +19,7 @@ HExpr *fit(Check *check, HExpr *a) {
     case H_MATCH: case H_BUILTIN: case H_DIVIDE: case H_ROUND: case H_TEXT: case H_RECORD: case H_VARIANT: case H_LIST: case H_SET: case H_MAP:
     case H_JOIN: case H_RANGE: case H_ITEM: case H_LOOKUP: case H_COUNT: case H_IN: case H_FIND: case H_FIND_UNIQUE: case H_INSERT:
     case H_QUERY: case H_AGGREGATE: case H_NOW: case H_CALLER: case H_NEW_UUID: case H_CALLER_IS: case H_RANDOM: case H_GIVEN:
-    case H_POSITION: case H_CALL_ENTRY: case H_SENT: case H_KINDS: break;
+    case H_POSITION: case H_CALL_ENTRY: case H_SENT: case H_ISSUE_TOKEN: case H_KINDS: break;
   }
   return h_convert(check, CONVERT_FIT, a->type, a);
 }

@@ -15,7 +15,8 @@ static const char *const KIND_NAMES[H_KINDS] = {
   [H_VARIANT] = "variant", [H_LIST] = "list", [H_SET] = "set", [H_MAP] = "map", [H_JOIN] = "join", [H_RANGE] = "range", [H_ITEM] = "item",
   [H_LOOKUP] = "lookup", [H_COUNT] = "count", [H_IN] = "in", [H_FIND] = "find", [H_FIND_UNIQUE] = "find_unique", [H_COLUMN] = "column",
   [H_INSERT] = "insert", [H_QUERY] = "query", [H_AGGREGATE] = "aggregate", [H_NOW] = "now", [H_CALLER] = "caller", [H_NEW_UUID] = "new_uuid",
-  [H_CALLER_IS] = "caller_is", [H_RANDOM] = "random", [H_GIVEN] = "given", [H_POSITION] = "position", [H_CALL_ENTRY] = "call_entry", [H_SENT] = "sent"};
+  [H_CALLER_IS] = "caller_is", [H_RANDOM] = "random", [H_GIVEN] = "given", [H_POSITION] = "position", [H_CALL_ENTRY] = "call_entry", [H_SENT] = "sent",
+  [H_ISSUE_TOKEN] = "issue_token"};
 static const char *const OP_NAMES[] = {
   [HOP_ADD] = "+", [HOP_SUB] = "-", [HOP_MUL] = "*", [HOP_DIV] = "/", [HOP_MOD] = "%", [HOP_EQ] = "==", [HOP_NE] = "!=", [HOP_LT] = "<", [HOP_LE] = "<=", [HOP_GT] = ">", [HOP_GE] = ">="};
 static const char *const CONVERT_NAMES[] = {
@@ -129,7 +130,7 @@ static void dump_parts(Dump *d, const HExpr *a) {
     case H_CALL: buf_add_format(d->out, " " STR_FMT, STR_ARG(a->function->name)); dump_args(d, &a->args); return;
     case H_CALL_ENTRY: buf_add_format(d->out, " " STR_FMT " given:%llx", STR_ARG(d->program->module.entries[a->index].name), (unsigned long long)a->given); dump_args(d, &a->args); return;
     case H_BUILTIN: case H_VARIANT: buf_add_format(d->out, " %u", a->index); dump_args(d, &a->args); return;
-    case H_TEXT: case H_RECORD: case H_LIST: case H_MAP: dump_args(d, &a->args); return;
+    case H_TEXT: case H_RECORD: case H_LIST: case H_MAP: case H_ISSUE_TOKEN: dump_args(d, &a->args); return;
     case H_IF_SOME: buf_add_char(d->out, ' '); dump_local(d, a->local); break;
     case H_MATCH:
       buf_add_char(d->out, ' ');

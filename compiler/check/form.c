@@ -155,6 +155,49 @@ static HExpr *check_caller_is(Check *check, const FormCall *f) {
   return made;
 }
 
+// Roles that a token can carry: a list of names, known when the app is compiled.
+static bool token_roles(Check *check, const Expr *list, uint64_t *out) {
+  *out = 0;
+  if (list->kind != EXPR_LIST) {
+    diag_help(check->diags, diag_add(check->diags, DIAG_E306, list->span, "the roles of a token are a list of their names"), "write `[teller, auditor]`, for example, or `[]`");
+    return false;
+  }
+  bool sound = true;
+  for (uint32_t i = 0; i < list->list.count; i++) {
+    const Expr *one = list->list.items[i];
+    uint32_t role = one->kind == EXPR_NAME ? space_find(check, SPACE_ROLE, one->name.sym) : MAP_NOTHING;
+    if (role != MAP_NOTHING && !check->roles.items[role].decl->role.value) { *out |= (uint64_t)1 << (role % MODULE_ROLES_MAX); continue; }
+    sound = false;
+    if (role != MAP_NOTHING) {
+      diag_help(check->diags, diag_add(check->diags, DIAG_E306, one->span, "`" STR_FMT "` is worked out from the state, no token gives it", SYM_ARG(check, one->name.sym)), "leave it out: who has it has it with any token");
+      continue;
+    }
+    Diag *diag = diag_add(check->diags, DIAG_E306, one->span, "a token carries declared roles");
+    if (one->kind == EXPR_NAME) near_space(check, diag, SPACE_ROLE, one->name.sym);
+    if (!diag->help.len) diag_help(check->diags, diag, "declare it: `role name`");
+  }
+  return sound;
+}
+
+static HExpr *check_issue_token(Check *check, const FormCall *f) {
+  enum { ARGS = 3 };
+  Why subject = {.what = "the subject of a token is"}, lasts = {.what = "how long a token lasts is"};
+  uint64_t roles = 0;
+  HExpr *first = f->receiver ? coerce(check, f->receiver, ID_TEXT, &subject) : check_value(check, f->args[0], ID_TEXT, &subject);
+  bool sound = token_roles(check, f->args[1], &roles);
+  HExpr *last = check_value(check, f->args[2], ID_DURATION, &lasts);
+  effect_note(check, EFFECT_WRITES, f->call->span, "this issues a token");
+  effect_note(check, EFFECT_RANDOM, f->call->span, "issue_token");
+  if (!sound || is_poison(first) || is_poison(last)) return h_poison(check, f->call->span);
+  check->issues_tokens = true;
+  HExpr *made = h_args(check, H_ISSUE_TOKEN, ID_TEXT, ARGS, f->call->span);
+  if (made->args.count != ARGS) return made;
+  made->args.items[0] = first;
+  made->args.items[1] = h_int(check, (int64_t)roles, f->args[1]->span);
+  made->args.items[2] = last;
+  return made;
+}
+
 static HExpr *check_random(Check *check, const FormCall *f) {
   const Expr *range = f->args[0];
   effect_note(check, EFFECT_RANDOM, f->call->span, "random");
@@ -201,6 +244,7 @@ HExpr *check_form(Check *check, int form, const Expr *call, Name name, HExpr *re
     case FORM_GIVEN: return check_given(check, &f);
     case FORM_CALLER_IS: return check_caller_is(check, &f);
     case FORM_RANDOM: return check_random(check, &f);
+    case FORM_ISSUE_TOKEN: return check_issue_token(check, &f);
     case FORM_NEW_UUID: effect_note(check, EFFECT_RANDOM, call->span, "new_uuid"); return h_new(check, H_NEW_UUID, ID_UUID, call->span);
     case FORM_COUNT: case FORM_COUNT_IF: case FORM_AVG: case FORM_LIST: return say_aggregate(check, &f);
     default: break;

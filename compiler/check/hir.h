@@ -71,6 +71,7 @@ typedef enum HExprKind {
   H_POSITION,     // the number of the query's frame, from 1 (in a select)
   H_CALL_ENTRY,   // tests: index: the entry, args, given (bits); type TYPE_NONE when it has no result
   H_SENT,         // tests: index: the output -> list of records
+  H_ISSUE_TOKEN,  // args: subject, roles (an int of bits), lasts -> text
   H_KINDS
 } HExprKind;
 

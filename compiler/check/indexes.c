@@ -86,7 +86,7 @@ static bool depends_on_row_only(const HExpr *a, uint32_t depth) {
     case H_DIVIDE: return depends_on_row_only(a->a, depth + 1) && depends_on_row_only(a->b, depth + 1);
     case H_STATE: case H_MATCH: case H_CALL: case H_VARIANT: case H_LIST: case H_SET: case H_MAP: case H_JOIN: case H_RANGE: case H_ITEM:
     case H_LOOKUP: case H_FIND: case H_FIND_UNIQUE: case H_INSERT: case H_QUERY: case H_AGGREGATE: case H_NOW: case H_CALLER: case H_NEW_UUID:
-    case H_CALLER_IS: case H_RANDOM: case H_GIVEN: case H_POSITION: case H_CALL_ENTRY: case H_SENT: case H_KINDS:
+    case H_CALLER_IS: case H_RANDOM: case H_GIVEN: case H_POSITION: case H_CALL_ENTRY: case H_SENT: case H_ISSUE_TOKEN: case H_KINDS:
       break;
   }
   return false;

@@ -7,6 +7,7 @@
 //                               `~tries NAME FIELD`: int: how often that failed since
 //                  state table: `~begun NAME TABLE.FIELD`: bool: the host has armed the rows that were there before the timer
 //   outputs        `~outbox`: id, output, at, body; its counter is in the state table
+//   issue_token    `~tokens`: hash, subject, roles, expires; indexed by the last
 //
 // A row is armed by the code that writes its field, here: an insert, and an assignment that changes the field or sets it
 // to a time that is not past. It is armed for `now` at the earliest, so that rows fire in the order in which they came due.
@@ -164,16 +165,52 @@ void kept_write(Check *check, HStmtList *out, const TableInfo *table, const Kept
     if (table->columns[i].follows == write->column + 1) arm(check, out, table, i, write);
 }
 
-// ---- the outbox -------------------------------------------------------------------------------
+// ---- tables -----------------------------------------------------------------------------------
 
-void kept_outbox(Check *check, TableDef *out_table, TableMeta *out_meta) {
-  enum { COLUMNS = 4 };
-  static const ColumnDef DEFS[COLUMNS] = {
-    {.name = {"id", 2}, .type = ID_INT}, {.name = {"output", 6}, .type = ID_TEXT}, {.name = {"at", 2}, .type = ID_TIME}, {.name = {"body", 4}, .type = ID_TEXT}};
+// What a host keeps a table of, and the app that needs it.
+enum { KEPT_COLUMNS_MAX = 4 };
+typedef struct KeptTable {
+  const char *name;
+  uint32_t column_count;
+  ColumnDef columns[KEPT_COLUMNS_MAX];  // the first is the key
+  uint16_t expires;                     // column that an index is on, or SCHEMA_NO_COLUMN
+} KeptTable;
+#define KEPT(text, id) {.name = {text, sizeof(text) - 1}, .type = id}
+static const KeptTable OUTBOX = {"~outbox", 4, {KEPT("id", ID_INT), KEPT("output", ID_TEXT), KEPT("at", ID_TIME), KEPT("body", ID_TEXT)}, SCHEMA_NO_COLUMN};
+static const KeptTable TOKENS = {"~tokens", 4, {KEPT("hash", ID_BYTES), KEPT("subject", ID_TEXT), KEPT("roles", ID_TEXT), KEPT("expires", ID_TIME)}, 3};
+#undef KEPT
+
+static void add_table(Check *check, const KeptTable *kept, TableDef *out_table, TableMeta *out_meta) {
   static const uint16_t KEY[] = {0};
-  ColumnMeta *metas = CHECK_ARRAY(check, ColumnMeta, COLUMNS);
-  if (!metas) return;
-  for (int i = 0; i < COLUMNS; i++) metas[i] = (ColumnMeta){.default_function = NO_FUNCTION, .limits = {NO_CONSTANT, NO_CONSTANT}};
-  *out_table = (TableDef){.name = STR("~outbox"), .column_count = COLUMNS, .columns = DEFS, .key_count = 1, .key = KEY, .auto_key = true, .auto_column = check->outbox_counter};
+  ColumnMeta *metas = CHECK_ARRAY(check, ColumnMeta, kept->column_count);
+  IndexColumn *column = CHECK_NEW(check, IndexColumn);
+  IndexDef *index = CHECK_NEW(check, IndexDef);
+  if (!metas || !column || !index) return;
+  for (uint32_t i = 0; i < kept->column_count; i++) metas[i] = (ColumnMeta){.default_function = NO_FUNCTION, .limits = {NO_CONSTANT, NO_CONSTANT}};
+  *out_table = (TableDef){.name = str_from(kept->name), .column_count = (uint16_t)kept->column_count, .columns = kept->columns, .key_count = 1, .key = KEY};
   *out_meta = (TableMeta){.columns = metas, .check_function = NO_FUNCTION};
+  if (kept->expires != SCHEMA_NO_COLUMN) {
+    *column = (IndexColumn){.column = kept->expires};
+    *index = (IndexDef){.column_count = 1, .columns = column, .condition = SCHEMA_NO_COLUMN};
+    out_table->index_count = 1;
+    out_table->indexes = index;
+  }
+  TypeTable *types = &check->types.table;
+  ((TypeId *)types->table_keys)[types->table_count] = kept->columns[0].type;
+  ((Str *)types->table_names)[types->table_count] = out_table->name;
+  types->table_count++;
+}
+
+uint32_t kept_tables(Check *check, TableDef *out_tables, TableMeta *out_metas) {
+  uint32_t count = 0;
+  if (check->outputs.count) {
+    add_table(check, &OUTBOX, &out_tables[count], &out_metas[count]);
+    out_tables[count].auto_key = true;
+    out_tables[count++].auto_column = check->outbox_counter;
+  }
+  if (check->issues_tokens) {
+    add_table(check, &TOKENS, &out_tables[count], &out_metas[count]);
+    count++;
+  }
+  return count;
 }

@@ -121,7 +121,9 @@ HExpr *fold(Check *check, HExpr *a);               // the constant it always is,
 
 // ---- kept.c: what the host keeps for the app in its schema --------------------------------------
 void kept_columns(Check *check);
-void kept_outbox(Check *check, TableDef *out_table, TableMeta *out_meta);
+// The tables that a host keeps for the app, behind the app's own: how many (at most KEPT_TABLES_MAX).
+enum { KEPT_TABLES_MAX = 3 };
+uint32_t kept_tables(Check *check, TableDef *out_tables, TableMeta *out_metas);
 // Does a timer wait for the time in this column?
 bool kept_follows(const TableInfo *table, uint32_t column);
 HExpr *kept_due(Check *check, HExpr *value, Span span);

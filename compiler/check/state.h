@@ -75,6 +75,7 @@ struct Check {
   Fn *start;
   const Decl *app;
   uint16_t outbox_counter;  // column of the state table
+  bool issues_tokens;       // somewhere
   // bodies
   Body *body;
   uint32_t *binding;      // by sym: local of the current body + 1

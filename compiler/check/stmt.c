@@ -443,7 +443,7 @@ static void check_send(Check *check, const Stmt *stmt, HStmtList *out) {
 
 static bool does_something(const HExpr *a) {
   switch ((HExprKind)a->kind) {
-    case H_CALL: case H_CALL_ENTRY: case H_INSERT: return true;
+    case H_CALL: case H_CALL_ENTRY: case H_INSERT: case H_ISSUE_TOKEN: return true;
     case H_IF_SOME: return does_something(a->a) || does_something(a->b) || does_something(a->c);
     case H_CONVERT: return does_something(a->a);
     case H_CONST: case H_LOCAL: case H_STATE: case H_ARITH: case H_NEG: case H_COMPARE: case H_AND: case H_OR: case H_NOT: case H_OPEN:

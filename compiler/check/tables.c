@@ -49,28 +49,23 @@ void tables_declare(Check *check) {
   for (uint32_t i = 0; i < check->named.count; i++) {
     NamedType *named = &check->named.items[i];
     if (named->kind != NAMED_TABLE) continue;
-    if (check->tables.count >= SCHEMA_TABLES_MAX - (check->outputs.count > 0)) {
-      diag_add(check->diags, DIAG_E026, named->decl->name.span, "an app has at most %d tables (SCHEMA_TABLES_MAX less one for its state)", SCHEMA_TABLES_MAX - 1);
+    if (check->tables.count >= SCHEMA_TABLES_MAX - KEPT_TABLES_MAX) {
+      diag_add(check->diags, DIAG_E026, named->decl->name.span, "an app has at most %d tables (SCHEMA_TABLES_MAX less those that its host keeps)", SCHEMA_TABLES_MAX - KEPT_TABLES_MAX - 1);
       break;
     }
     named->table = new_table(check, named->decl, sym_str(check, named->decl->name.sym));
   }
   uint32_t count = check->tables.count;
-  uint32_t with_outbox = count + (check->outputs.count > 0);  // kept.c
-  TypeId *keys = CHECK_ARRAY(check, TypeId, with_outbox);
-  Str *names = CHECK_ARRAY(check, Str, with_outbox);
+  TypeId *keys = CHECK_ARRAY(check, TypeId, count + KEPT_TABLES_MAX);  // kept.c adds its own at the end
+  Str *names = CHECK_ARRAY(check, Str, count + KEPT_TABLES_MAX);
   if (!keys || !names) return;
   for (uint32_t i = 0; i < count; i++) {
     keys[i] = ID_INT;  // until it is known
     names[i] = check->tables.items[i]->name;
   }
-  if (with_outbox > count) {
-    keys[count] = ID_INT;
-    names[count] = STR("~outbox");
-  }
   check->types.table.table_keys = keys;
   check->types.table.table_names = names;
-  check->types.table.table_count = (uint16_t)with_outbox;
+  check->types.table.table_count = (uint16_t)count;
   for (uint32_t i = 1; i < count; i++) check->tables.items[i]->ref = types_ref(&check->types, i);
 }
 

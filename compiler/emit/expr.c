@@ -408,6 +408,7 @@ static void lower_with_run(Emit *e, const HExpr *expr, Reg dest) {
     case H_VARIANT: code_op(e, OP_VARIANT_NEW, dest, (uint16_t)expr->index, run.base); break;
     case H_MAP: code_op(e, OP_MAP_OF, dest, run.base, (uint16_t)(run.count / 2)); break;
     case H_INSERT: cost_at_least(e, COST_POINT); code_op(e, OP_INSERT, dest, expr->table, run.base); break;
+    case H_ISSUE_TOKEN: code_op(e, OP_ISSUE_TOKEN, dest, run.base, 0); break;
     default: assert(!"has no arguments"); break;
   }
   run_free(e, run.base, run.count);
@@ -535,7 +536,7 @@ static void lower_kind(Emit *e, const HExpr *expr, Reg dest) {
     case H_IF_SOME: lower_if_some(e, expr, dest); return;
     case H_MATCH: lower_match(e, expr, dest); return;
     case H_TEXT: lower_text(e, expr, dest); return;
-    case H_CALL: case H_BUILTIN: case H_RECORD: case H_VARIANT: case H_MAP: case H_INSERT: lower_with_run(e, expr, dest); return;
+    case H_CALL: case H_BUILTIN: case H_RECORD: case H_VARIANT: case H_MAP: case H_INSERT: case H_ISSUE_TOKEN: lower_with_run(e, expr, dest); return;
     case H_DIVIDE: lower_two(e, expr, OP_DIV_D, dest); return;
     case H_ROUND: lower_one(e, expr, OP_ROUND_D, expr->op, dest); return;
     case H_FIELD: lower_one(e, expr, OP_RECORD_GET, (uint16_t)expr->index, dest); return;

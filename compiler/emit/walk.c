@@ -12,6 +12,7 @@ static const uint8_t SHAPES[H_KINDS] = {
   [H_COUNT] = SHAPE_ONE, [H_IN] = SHAPE_TWO, [H_FIND] = SHAPE_ONE, [H_FIND_UNIQUE] = SHAPE_ARGS, [H_COLUMN] = SHAPE_ONE, [H_INSERT] = SHAPE_ARGS,
   [H_QUERY] = SHAPE_QUERY, [H_AGGREGATE] = SHAPE_QUERY, [H_NOW] = SHAPE_LEAF, [H_CALLER] = SHAPE_LEAF, [H_NEW_UUID] = SHAPE_LEAF,
   [H_CALLER_IS] = SHAPE_LEAF, [H_RANDOM] = SHAPE_TWO, [H_GIVEN] = SHAPE_LEAF, [H_POSITION] = SHAPE_LEAF, [H_CALL_ENTRY] = SHAPE_ARGS, [H_SENT] = SHAPE_LEAF,
+  [H_ISSUE_TOKEN] = SHAPE_ARGS,
 };
 
 static bool walk_exprs(const Walk *walk, const HExprs *exprs) {
@@ -81,7 +82,7 @@ static bool kind_can_fail(HExprKind kind) {
     case H_FIND: case H_FIND_UNIQUE: case H_NOW: case H_CALLER: case H_CALLER_IS: case H_GIVEN: case H_POSITION:
       return false;
     case H_ARITH: case H_NEG: case H_CONVERT: case H_CALL: case H_BUILTIN: case H_DIVIDE: case H_ROUND: case H_SET: case H_MAP: case H_JOIN: case H_RANGE:
-    case H_COLUMN: case H_INSERT: case H_QUERY: case H_AGGREGATE: case H_NEW_UUID: case H_RANDOM: case H_CALL_ENTRY: case H_SENT: case H_KINDS:
+    case H_COLUMN: case H_INSERT: case H_QUERY: case H_AGGREGATE: case H_NEW_UUID: case H_RANDOM: case H_CALL_ENTRY: case H_SENT: case H_ISSUE_TOKEN: case H_KINDS:
       return true;
   }
   return true;

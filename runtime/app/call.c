@@ -6,6 +6,7 @@
 
 #include "runtime/app/args.h"
 #include "runtime/app/outbox.h"
+#include "runtime/app/tokens.h"
 
 enum { REFERENCE_PATH_BYTES_MAX = 400 };
 
@@ -20,11 +21,19 @@ static HostResult host_send(Exec *exec, uint16_t output, const Value *values) {
   return outbox_send(exec, context->query.txn, context->runner->outbox, output, values);
 }
 
+static HostResult host_issue_token(Exec *exec, Str subject, uint64_t roles, int64_t lasts_us, Value *out_text) {
+  CallContext *context = exec->host_context;
+  context->runner->issued_token = true;
+  NewToken token = {subject, roles, lasts_us};
+  return tokens_issue(exec, context->query.txn, context->runner->tokens, &token, out_text);
+}
+
 void runner_init(Runner *runner, const VmLimits *limits, const Log *log) {
   *runner = (Runner){.limits = *limits, .log = log};
   query_install(&runner->host);
   runner->host.caller_is = host_caller_is;
   runner->host.send = host_send;
+  runner->host.issue_token = host_issue_token;
 }
 
 static void finish_execs(Runner *runner) {
@@ -43,6 +52,7 @@ void runner_use(Runner *runner, const Module *module, const Reader *reader, Txn 
   if (runner->module != module) {
     finish_execs(runner);
     runner->outbox = outbox_find(&module->schema);
+    runner->tokens = tokens_find(&module->schema);
   }
   runner->module = module;
   runner->context.runner = runner;
@@ -195,6 +205,7 @@ static VmStatus fill_defaults(Runner *runner, const EntryDef *entry, const VmCal
 }
 
 VmStatus runner_begin_entry(Runner *runner, const EntryDef *entry, const VmCall *call, const Value *args, AppOutcome *outcome, Arena *arena) {
+  runner->issued_token = false;
   if (!runner_may(runner, entry)) {
     outcome_reject(outcome, ERROR_FORBIDDEN, (Str){0}, NULL);
     return VM_REJECTED;

@@ -26,7 +26,8 @@ typedef struct Runner {
   Exec main, inner, role;     // one inside the other
   bool main_ready, inner_ready, role_ready;
   const Log *log;
-  uint16_t outbox;            // table of `module`, or OUTBOX_NONE
+  uint16_t outbox, tokens;    // tables of `module`, or OUTBOX_NONE, TOKENS_NONE
+  bool issued_token;          // by the entry that was begun last
 } Runner;
 
 void runner_init(Runner *runner, const VmLimits *limits, const Log *log);

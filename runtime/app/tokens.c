@@ -87,18 +87,18 @@ static HostResult put(Exec *exec, Txn *txn, uint16_t table, Value columns[TOKENS
   return vm_fault(exec, err == ERR_MEMORY ? FAULT_BUDGET : FAULT_STORE, err_words(err));
 }
 
-HostResult tokens_issue(Exec *exec, Txn *txn, uint16_t table, Str subject, uint64_t roles, int64_t lasts_us, Value *out_text) {
+HostResult tokens_issue(Exec *exec, Txn *txn, uint16_t table, const NewToken *token, Value *out_text) {
   if (!txn || table == TOKENS_NONE) return vm_fault(exec, FAULT_STORE, "there is no table to put a token into");
-  if (!subject.len || subject.len > APP_TOKEN_SUBJECT_BYTES_MAX)
+  if (!token->subject.len || token->subject.len > APP_TOKEN_SUBJECT_BYTES_MAX)
     return vm_reject(exec, ERROR_LIMIT, (Str){0}, "The subject of a token has 1 to 200 bytes (APP_TOKEN_SUBJECT_BYTES_MAX).");
-  if (lasts_us <= 0 || lasts_us > APP_TOKEN_LASTS_MAX_DAYS * DAY)
+  if (token->lasts_us <= 0 || token->lasts_us > APP_TOKEN_LASTS_MAX_DAYS * DAY)
     return vm_reject(exec, ERROR_BAD_ARGUMENT, (Str){0}, "A token lasts for more than no time, and at most 3660 days (APP_TOKEN_LASTS_MAX_DAYS).");
   int64_t expires_us;
-  if (__builtin_add_overflow(exec->call.now_us, lasts_us, &expires_us)) return vm_fault(exec, FAULT_OVERFLOW, NULL);
-  Str text = new_text(&exec->arena), names = roles_text(exec->module, roles, &exec->arena);
+  if (__builtin_add_overflow(exec->call.now_us, token->lasts_us, &expires_us)) return vm_fault(exec, FAULT_OVERFLOW, NULL);
+  Str text = new_text(&exec->arena), names = roles_text(exec->module, token->roles, &exec->arena);
   if (!text.ptr || !names.ptr) return vm_fault(exec, FAULT_BUDGET, "no memory for a token");
   Hash hash = hash_of(text);
-  Value columns[TOKENS_COLUMNS] = {[TOKENS_HASH] = {.text = {(const char *)hash.bytes, HASH_BYTES}}, [TOKENS_SUBJECT] = {.text = subject},
+  Value columns[TOKENS_COLUMNS] = {[TOKENS_HASH] = {.text = {(const char *)hash.bytes, HASH_BYTES}}, [TOKENS_SUBJECT] = {.text = token->subject},
                                    [TOKENS_ROLES] = {.text = names}, [TOKENS_EXPIRES] = {.i = expires_us}};
   out_text->text = text;
   return put(exec, txn, table, columns);

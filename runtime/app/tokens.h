@@ -22,9 +22,9 @@ enum { TOKENS_BY_EXPIRY = 0 };
 // The table among those of a schema; TOKENS_NONE: there is none, or it is not as it should be.
 uint16_t tokens_find(const Schema *schema);
 
-// A new token for `subject` with `roles` (bits of the module's roles), good for `lasts_us` from now on. `*out_text` is its text, from the
-// kernel's random bytes: it stands nowhere else.
-HostResult tokens_issue(Exec *exec, Txn *txn, uint16_t table, Str subject, uint64_t roles, int64_t lasts_us, Value *out_text);
+// Roles are bits of the module's roles. `*out_text` is the token's text, from the kernel's random bytes: it stands nowhere else.
+typedef struct NewToken { Str subject; uint64_t roles; int64_t lasts_us; } NewToken;
+HostResult tokens_issue(Exec *exec, Txn *txn, uint16_t table, const NewToken *token, Value *out_text);
 
 // Takes at most `most` rows out of a table whose key is column 0 and whose index `index` starts with the time `column`: those
 // at or before `now_us`. Also what other hidden tables forget by.

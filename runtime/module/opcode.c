@@ -33,8 +33,9 @@ const char *operand_words(OperandKind kind) { return OPERANDS[operand_class(kind
 const char *opcode_rule_words(OpcodeRule rule) { return RULES[rule]; }
 
 uint8_t opcode_effects(uint8_t op) {
-  if (op >= OP_CALL_ENTRY) return EFFECT_TEST;  // the last group of opcodes.def
+  if (op >= OP_CALL_ENTRY && op <= OP_SENT) return EFFECT_TEST;
   switch (op) {
+    case OP_ISSUE_TOKEN: return EFFECT_WRITES | EFFECT_RANDOM;
     case OP_STATE_SET: case OP_COLUMN_SET: case OP_INSERT: case OP_DELETE: case OP_SEND: return EFFECT_WRITES;
     case OP_NOW: return EFFECT_NOW;
     case OP_RANDOM: case OP_NEW_UUID: return EFFECT_RANDOM;

@@ -285,6 +285,12 @@ static Err check_SENT(Verifier *v) {
   return same ? ERR_NONE : BAD("a's records do not have the fields of output %u", v->at.b);
 }
 
+static Err check_TOKEN(Verifier *v) {
+  TRY(check_run_kind(v, v->at.b, 1, TYPE_TEXT));
+  TRY(check_run_kind(v, v->at.b + 1u, 1, TYPE_INT));
+  return check_run_kind(v, v->at.b + 2u, 1, TYPE_DURATION);
+}
+
 static Err check_ENTRY(Verifier *v) {
   const EntryDef *entry = &v->module->entries[v->at.b];
   TRY(check_run_kind(v, v->at.c, 1, TYPE_INT));

@@ -297,6 +297,7 @@ VmStatus vm__interpret(Exec *exec) {
   BY_HELP(NEW_UUID)
   CASE(GIVEN) A.i = exec->call.given >> at.b & 1; NEXT;
   BY_HELP(SEND)
+  BY_HELP(ISSUE_TOKEN)
 
   // ---- tests only
   BY_HELP(CALL_ENTRY)

@@ -353,6 +353,12 @@ HostResult vm__SEND(const Op *op) {
   return HOST_CALL(send, op->at.b, &C);
 }
 
+HostResult vm__ISSUE_TOKEN(const Op *op) {
+  const Value *from = &B;
+  OK(check_leaving(op, TYPE_B, B));
+  return HOST_CALL(issue_token, from[0].text, (uint64_t)from[1].i, from[2].i, &A);
+}
+
 // ---- tests ------------------------------------------------------------------------------------
 
 static HostResult only_in_tests(const Op *op) { return vm_fault(op->exec, FAULT_EXPECT, "only a test can do that"); }

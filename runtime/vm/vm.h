@@ -62,6 +62,7 @@ typedef struct VmHost {
   HostResult (*cursor_column)(Exec *exec, void *slot, uint8_t stage, uint16_t column, Value *out);
   HostResult (*caller_is)(Exec *exec, uint16_t role, bool *out);
   HostResult (*send)(Exec *exec, uint16_t output, const Value *values);
+  HostResult (*issue_token)(Exec *exec, Str subject, uint64_t roles, int64_t lasts_us, Value *out_text);
   // Tests only; NULL elsewhere (then they are fault EXPECT).
   HostResult (*call_entry)(Exec *exec, uint16_t entry, uint64_t given, const Value *args, Value *out);
   uint32_t (*mark)(Exec *exec);

@@ -2,6 +2,7 @@
 #include "tests/unit/app/served.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "compiler/compile.h"
@@ -85,7 +86,9 @@ void served_advance(Served *served, int64_t by_us) {
 static void on_answer(AppInput *input) { *(bool *)input->context = true; }
 static const AppCaller ANYBODY = {.roles = UINT64_MAX, .may_read = true, .may_write = true};
 
-AppOutcomeKind served_input(Served *served, const char *name, const char *text) {
+static void copy_text(char *to, size_t room, Str text) { snprintf(to, room, "%.*s", STR_ARG(text)); }
+
+Posted served_post(Served *served, const char *subject, const char *name, const char *text) {
   Arena arena;
   arena_init(&arena, 0);
   const Module *module = app_module(served->app);
@@ -95,14 +98,20 @@ AppOutcomeKind served_input(Served *served, const char *name, const char *text) 
   ValueProblems problems = {.arena = &arena};
   cr_assert_eq(args_read_json(module, &module->entries[entry], str_from(text), &problems, &args), ERR_NONE, "%s", text);
   bool done = false;
-  AppInput input = {.entry = (uint16_t)entry, .given = args.given, .args = args.values, .caller = ANYBODY, .arena = &arena, .answered = on_answer, .context = &done};
+  AppCaller caller = ANYBODY;
+  if (subject) caller.subject = str_from(subject);
+  AppInput input = {.entry = (uint16_t)entry, .given = args.given, .args = args.values, .caller = caller, .arena = &arena, .answered = on_answer, .context = &done};
   cr_assert_eq(app_submit(served->app, &input), ERR_NONE);
   for (int i = 0; i < 100000 && !done; i++) app_turn(served->app);
   cr_assert(done);
-  AppOutcomeKind kind = input.outcome.kind;
+  Posted posted = {.kind = input.outcome.kind, .status = input.outcome.problem.status, .commit = input.outcome.commit};
+  copy_text(posted.code, sizeof posted.code, input.outcome.problem.code);
+  copy_text(posted.body, sizeof posted.body, input.outcome.body);
   arena_free(&arena);
-  return kind;
+  return posted;
 }
+
+AppOutcomeKind served_input(Served *served, const char *name, const char *text) { return served_post(served, NULL, name, text).kind; }
 
 int64_t served_number(Served *served, const char *name) {
   Arena arena;

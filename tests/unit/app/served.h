@@ -26,4 +26,7 @@ void served_settle(Served *served, uint32_t most);
 void served_advance(Served *served, int64_t by_us);
 // Posts an input with a JSON object; the kind of its outcome.
 AppOutcomeKind served_input(Served *served, const char *name, const char *args);
+// The same with all of its answer. `subject` NULL: nobody.
+typedef struct Posted { AppOutcomeKind kind; uint16_t status; uint64_t commit; char code[40], body[400]; } Posted;
+Posted served_post(Served *served, const char *subject, const char *name, const char *args);
 int64_t served_number(Served *served, const char *view);    // of a view that is an int

@@ -128,6 +128,7 @@ static const Row RULES[] = {
   {OP_EXPECT_FAILED, T_TEXT, 0, 0, NULL}, {OP_EXPECT_FAILED, T_INT, 0, 0, "not a text"}, {OP_ADVANCE, T_DURATION, 0, 0, NULL}, {OP_ADVANCE, T_INT, 0, 0, "not of type duration"},
   {OP_AS_BEGIN, T_TEXT, 0, 0, NULL}, {OP_AS_BEGIN, T_TEXT, 1, 0, "not an int"}, {OP_AS_END, 0, 0, 0, NULL},
   {OP_SENT, T_LIST_NOTE, 0, 0, NULL}, {OP_SENT, T_LIST_INT, 0, 0, "list of records"}, {OP_SENT, T_LIST_NOTE, 1, 0, "number 1 of 1"}, {OP_SENT, T_LIST_POINT, 0, 0, "fields of output"},
+  {OP_ISSUE_TOKEN, T_TEXT, RX, 0, "not of type"}, {OP_ISSUE_TOKEN, T_INT, RX, 0, "not a text"}, {OP_ISSUE_TOKEN, T_TEXT, REGISTERS - 1, 0, "not of type text"},
 };
 
 Test(verify, rules) { check_rows(RULES, countof(RULES)); }

@@ -138,7 +138,12 @@ static HostResult sent(Exec *exec, uint16_t output, TypeId list, Value *out) {
   return items ? HOST_OK : vm_fault(exec, FAULT_BUDGET, NULL);
 }
 
+static HostResult issue_token(Exec *exec, Str subject, uint64_t roles, int64_t lasts_us, Value *out) {
+  out->text = arena_format(&exec->arena, STR_FMT " %llu %lld", STR_ARG(subject), (unsigned long long)roles, (long long)lasts_us);
+  return HOST_OK;
+}
+
 const VmHost FAKE_HOST = {
   state_get, state_set, row_has, column_get, column_set, insert, delete_row, query_open, query_next, query_close, cursor_key, cursor_column,
-  caller_is, send, call_entry, mark, undo, advance, as_begin, as_end, sent,
+  caller_is, send, issue_token, call_entry, mark, undo, advance, as_begin, as_end, sent,
 };

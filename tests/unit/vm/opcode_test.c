@@ -407,6 +407,29 @@ Test(opcode, surroundings_and_tests) {
   build_free(&b);
 }
 
+Test(opcode, a_token_is_asked_of_the_host) {
+  Build b;
+  build_init(&b);
+  build_begin(&b, FUNCTION_INPUT, T_TEXT);
+  uint16_t text = build_register(&b, T_TEXT), subject = put_text(&b, "ann"), roles = put_int(&b, 5), lasts = build_register(&b, T_DURATION);
+  uint16_t run = build_register(&b, T_TEXT);
+  build_register(&b, T_INT);
+  build_register(&b, T_DURATION);
+  build_emit(&b, OP_CONST, lasts, build_constant(&b, T_DURATION, (Value){.i = 60}), 0);
+  build_emit(&b, OP_MOVE, run, subject, 0);
+  build_emit(&b, OP_MOVE, (uint16_t)(run + 1), roles, 0);
+  build_emit(&b, OP_MOVE, (uint16_t)(run + 2), lasts, 0);
+  build_emit(&b, OP_ISSUE_TOKEN, text, run, 0);
+  build_emit(&b, OP_RETURN, text, 0, 0);
+  build_end(&b);
+  Module *m = build_finish(&b);
+  Run with_host = {0};
+  cr_assert_eq(run_on(&with_host, m, 0, NULL, 0), VM_DONE);
+  cr_assert(str_is(with_host.exec.result.text, "ann 5 60"));
+  run_end(&with_host);
+  build_free(&b);
+}
+
 Test(opcode, random_is_replayed) {
   Build b;
   build_init(&b);

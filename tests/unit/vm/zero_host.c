@@ -57,13 +57,14 @@ static HostResult call_entry(Exec *exec, uint16_t entry, uint64_t given, const V
 static uint32_t mark(Exec *exec) { (void)exec; return 0; }
 static void undo(Exec *exec, uint32_t to) { (void)exec, (void)to; }
 static HostResult advance(Exec *exec, int64_t duration_us) { (void)exec, (void)duration_us; return HOST_OK; }
+static HostResult issue_token(Exec *exec, Str subject, uint64_t roles, int64_t lasts, Value *out) { (void)subject, (void)roles, (void)lasts; return give_zero(exec, out); }
 static HostResult as_begin(Exec *exec, Str caller, uint64_t roles) { (void)exec, (void)caller, (void)roles; return HOST_OK; }
 static void as_end(Exec *exec) { (void)exec; }
 static HostResult sent(Exec *exec, uint16_t output, TypeId list, Value *out) { (void)output, (void)list; return give_zero(exec, out); }
 
 const VmHost ZERO_HOST = {
   state_get, state_set, row_has, column_get, column_set, insert, delete_row, query_open, query_next, query_close, cursor_key, cursor_column,
-  caller_is, send, call_entry, mark, undo, advance, as_begin, as_end, sent,
+  caller_is, send, issue_token, call_entry, mark, undo, advance, as_begin, as_end, sent,
 };
 
 uint32_t zero_run_all(const Module *module, uint64_t fuel, uint64_t slice) {
