@@ -133,6 +133,9 @@ static ExitCode read_option(Args *args, int count, char **words, int *at) {
     value = words[*at];
   }
   args->values[option] = value;
+  if (option != OPTION_SET) return CLI_OK;
+  if (args->set_count == ARGS_SETS_MAX) return cli_usage(args->command, "at most %d `--set` (ARGS_SETS_MAX)", ARGS_SETS_MAX);
+  args->sets[args->set_count++] = value;
   return CLI_OK;
 }
 

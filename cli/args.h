@@ -4,7 +4,7 @@
 // Owns:   nothing; values point into argv.
 // Thread: the main one.
 // Errors: said on standard error in one line; the exit code comes back.
-// Limits: ARGS_OPERANDS_MAX operands; a command's operands are read from how they are written: "FILE [URL]" is one or two,
+// Limits: ARGS_OPERANDS_MAX operands, ARGS_SETS_MAX settings; a command's operands are read from how they are written: "FILE [URL]" is one or two,
 //         "FILE…" at least one.
 #pragma once
 #include <stdbool.h>
@@ -39,10 +39,12 @@ typedef enum OptionId {
   OPTION_COUNT
 } OptionId;
 
-enum { ARGS_OPERANDS_MAX = 1000 };
+enum { ARGS_OPERANDS_MAX = 1000, ARGS_SETS_MAX = 500 };
 typedef struct Args {
   CommandId command;
   const char *values[OPTION_COUNT];  // NULL: not given; an option without a value has "" when given
+  const char *sets[ARGS_SETS_MAX];   // each `--set`
+  int set_count;
   const char *operand;               // the first: the file or code; NULL when there is none
   const char *operands[ARGS_OPERANDS_MAX];
   int operand_count;

@@ -1,5 +1,5 @@
-// aup.toml is a small part of TOML: lines of `key = value`, where a key is an option's name and a value is a text in quotes,
-// a number, true or false. By hand: Debian 12 has no TOML reader for C that is kept up.
+// aup.toml is a small part of TOML: lines of `key = value`, where a key is an option's name (or, in a section, a setting's) and a value is a
+// text in quotes, a number, true or false. By hand: Debian 12 has no TOML reader for C that is kept up.
 #include "cli/config.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 static const char FILE_DEFAULT[] = "aup.toml";
 
 static bool is_ours(const Args *args, OptionId option) {
-  return args_takes(args->command, option) && option != OPTION_HELP && option != OPTION_CONFIG && option != OPTION_PRINT_CONFIG;
+  return args_takes(args->command, option) && option != OPTION_HELP && option != OPTION_SET && option != OPTION_CONFIG && option != OPTION_PRINT_CONFIG;
 }
 
 // An option without a value is switched on or off.
@@ -68,7 +68,7 @@ static bool read_value(Str text, Str *out) {
   end = memchr(text.ptr, '#', text.len);
   *out = trim((Str){text.ptr, end ? (size_t)(end - text.ptr) : text.len});
   for (size_t i = 0; i < out->len; i++) {
-    if (!isdigit((unsigned char)out->ptr[i]) && !isalpha((unsigned char)out->ptr[i])) return false;
+    if (!isdigit((unsigned char)out->ptr[i]) && !isalpha((unsigned char)out->ptr[i]) && !strchr(".+-", out->ptr[i])) return false;
   }
   return out->len > 0;
 }
@@ -82,15 +82,49 @@ static bool find_option(const Args *args, Str key, OptionId *out_option) {
   return false;
 }
 
-static ExitCode read_line(Config *config, const char *path, unsigned number, Str line) {
+// The lines behind `[settings]` or `[app.NAME.settings]` are settings of an app.
+typedef struct Section { bool is_settings; Str app; } Section;
+
+static bool read_section(Config *config, Str line, Section *out) {
+  static const char FIRST[] = "app.", LAST[] = ".settings";
+  const char *end = memchr(line.ptr, ']', line.len);
+  Str name = end ? trim((Str){line.ptr + 1, (size_t)(end - line.ptr) - 1}) : (Str){0};
+  Str rest = end ? trim(str_part(line, (size_t)(end - line.ptr) + 1, line.len)) : (Str){0};
+  *out = (Section){.is_settings = true};
+  if (rest.len && rest.ptr[0] != '#') return false;
+  if (str_is(name, "settings")) return true;
+  size_t first = sizeof FIRST - 1, last = sizeof LAST - 1;
+  if (name.len <= first + last || memcmp(name.ptr, FIRST, first) != 0 || memcmp(name.ptr + name.len - last, LAST, last) != 0) return false;
+  out->app = arena_copy(&config->arena, str_part(name, first, name.len - last));
+  return out->app.ptr && settings_is_name(out->app);
+}
+
+static ExitCode read_setting(Config *config, const Section *section, Str key, Str value, const char *source) {
+  CliSetting one = {.app = section->app, .name = arena_copy(&config->arena, key), .value = arena_copy(&config->arena, value), .source = source};
+  if (!one.name.ptr || !one.value.ptr) return CLI_ENVIRONMENT;
+  if (settings_is_name(key)) return settings_add(&config->settings, &config->arena, &one);
+  cli_say("%s: `" STR_FMT "` cannot be a setting's name", source, STR_ARG(key));
+  return CLI_USAGE;
+}
+
+static ExitCode read_line(Config *config, const char *path, unsigned number, Str line, Section *section) {
   line = trim(line);
   if (!line.len || line.ptr[0] == '#') return CLI_OK;
+  if (line.ptr[0] == '[') {
+    if (read_section(config, line, section)) return CLI_OK;
+    cli_say("%s:%u: a section is `[settings]` or `[app.NAME.settings]`", path, number);
+    return CLI_USAGE;
+  }
   const char *equals = memchr(line.ptr, '=', line.len);
   Str key = equals ? trim((Str){line.ptr, (size_t)(equals - line.ptr)}) : line, value;
   OptionId option;
   if (!equals || !read_value(trim(str_part(line, (size_t)(equals - line.ptr) + 1, line.len)), &value)) {
     cli_say("%s:%u: write `key = \"text\"`, `key = 12` or `key = true`", path, number);
     return CLI_USAGE;
+  }
+  if (section->is_settings) {
+    Str where = arena_format(&config->arena, "%s:%u", path, number);
+    return where.ptr ? read_setting(config, section, key, value, where.ptr) : CLI_ENVIRONMENT;
   }
   if (!find_option(&config->args, key, &option)) {
     cli_say("%s:%u: there is no setting `" STR_FMT "` (`--print-config` lists them)", path, number, STR_ARG(key));
@@ -112,10 +146,11 @@ static ExitCode read_file(Config *config, const char *path, bool must_be) {
   }
   ExitCode code = CLI_OK;
   unsigned number = 0;
+  Section section = {0};
   for (Str rest = bytes; rest.len && code == CLI_OK;) {
     const char *end = memchr(rest.ptr, '\n', rest.len);
     size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
-    code = read_line(config, path, ++number, (Str){rest.ptr, len});
+    code = read_line(config, path, ++number, (Str){rest.ptr, len}, &section);
     rest = str_part(rest, len + (end ? 1 : 0), rest.len);
   }
   mem_free((char *)bytes.ptr);
@@ -127,7 +162,9 @@ static ExitCode read_file(Config *config, const char *path, bool must_be) {
 ExitCode config_read(const Args *flags, Config *out_config) {
   *out_config = (Config){.flags = *flags, .args = *flags};
   arena_init(&out_config->arena, 0);
-  ExitCode code = read_environment(out_config);
+  ExitCode code = settings_add_flags(&out_config->settings, &out_config->arena, flags);
+  if (code == CLI_OK) code = settings_add_environment(&out_config->settings, &out_config->arena);
+  if (code == CLI_OK) code = read_environment(out_config);
   const char *path = flags->values[OPTION_CONFIG];
   if (code == CLI_OK) code = read_file(out_config, path ? path : FILE_DEFAULT, path != NULL);
   if (code != CLI_OK) config_free(out_config);
@@ -142,6 +179,7 @@ void config_print(const Config *config) {
     else if (!args_option_value(option)) printf("%s = true  # %s\n", name, config->sources[option] ? config->sources[option] : "flag");
     else printf("%s = \"%s\"  # %s\n", name, value, config->sources[option] ? config->sources[option] : "flag");
   }
+  settings_print(&config->settings);
 }
 
 void config_free(Config *config) { arena_free(&config->arena); }

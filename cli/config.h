@@ -5,7 +5,7 @@
 // Errors: said on standard error in one line with file and line.
 // Limits: CONFIG_BYTES_MAX.
 #pragma once
-#include "cli/args.h"
+#include "cli/settings.h"
 #include "runtime/base/arena.h"
 
 enum { CONFIG_BYTES_MAX = 64 << 10 };
@@ -14,6 +14,7 @@ typedef struct Config {
   Args flags;                         // as they were given
   Args args;                          // with what was not given as a flag
   const char *sources[OPTION_COUNT];  // NULL: a flag, or not given
+  CliSettings settings;               // of apps
   Arena arena;
 } Config;
 

@@ -152,11 +152,33 @@ static ExitCode data_of(Hosting *hosting, const Args *args, const HostedModule *
   return code == CLI_OK && !*out_data ? CLI_ENVIRONMENT : code;
 }
 
-static ExitCode open_host(Hosting *hosting, const Args *args, const HostedModule *modules, int count) {
+// A setting without an app is that of the one that is served.
+static ExitCode settings_of(Hosting *hosting, const Config *config, const HostedModule *modules, int count, HostOptions *options) {
+  const CliSettings *given = &config->settings;
+  HostSetting *settings = ARENA_ARRAY(&hosting->arena, HostSetting, given->count + 1);
+  if (!settings) return CLI_ENVIRONMENT;
+  Str only = {0};
+  for (uint32_t i = 0; i < given->count; i++) {
+    const CliSetting *one = &given->items[i];
+    if (!one->app.len && count != 1)
+      return cli_usage(config->args.command, "the setting `" STR_FMT "` (%s): of which app? Write APP." STR_FMT, STR_ARG(one->name), one->source ? one->source : "--set", STR_ARG(one->name));
+    ExitCode code = one->app.len || only.len ? CLI_OK : read_name(hosting, &modules[0], &only);
+    if (code != CLI_OK) return code;
+    settings[i] = (HostSetting){one->app.len ? one->app : only, {one->name, one->value}};
+  }
+  options->settings = settings;
+  options->setting_count = given->count;
+  return CLI_OK;
+}
+
+static ExitCode open_host(Hosting *hosting, const Config *config, const HostedModule *modules, int count) {
+  const Args *args = &config->args;
   const char *data;
   ExitCode code = data_of(hosting, args, modules, count, &data);
   if (code != CLI_OK) return code;
   HostOptions options = make_options(args, data);
+  code = settings_of(hosting, config, modules, count, &options);
+  if (code != CLI_OK) return code;
   ErrText text = {""};
   Err err = host_open(&options, &hosting->host, &text);
   if (err != ERR_NONE) return say_err(err, &text);
@@ -194,7 +216,7 @@ ExitCode hosting_open(Hosting *hosting, const Config *config, const HostedModule
   arena_init(&hosting->arena, 0);
   sigset_t set;
   block_signals(&set);
-  ExitCode code = open_host(hosting, &config->args, modules, count);
+  ExitCode code = open_host(hosting, config, modules, count);
   if (code == CLI_OK) print_ready(hosting);
   else arena_free(&hosting->arena);
   return code;

@@ -70,7 +70,7 @@ static const ColumnMeta *column_metas(Check *check, const TableInfo *table) {
   ColumnMeta *metas = CHECK_ARRAY(check, ColumnMeta, table->column_count);
   for (uint32_t i = 0; metas && i < table->column_count; i++) {
     const ColumnInfo *column = &table->columns[i];
-    metas[i] = (ColumnMeta){.default_function = index_of(column->initial), .limits = column->limits, .was = column->was.len ? column->was : mod_was(check, column->field),
+    metas[i] = (ColumnMeta){.default_function = index_of(column->initial), .limits = column->setting ? check->settings.items[column->setting - 1].limits : column->limits, .was = column->was.len ? column->was : mod_was(check, column->field),
                             .hints = hints_of(check, column->field ? &column->field->annots : NULL, column->field ? column->field->doc : NULL)};
   }
   return metas;

@@ -81,6 +81,7 @@ typedef struct ColumnInfo {
   Str name, was;         // hidden, of kept.c
   uint32_t follows;      // hidden: the field + 1 of whose time it is the due time (kept.c); `tries` is the column beside it
   uint16_t tries;
+  uint32_t setting;      // hidden: the setting + 1 whose value it is
 } ColumnInfo;
 typedef struct ComputedInfo { Sym sym; Span span; const TableItem *item; TypeId type; Fn *fn; uint32_t hidden; } ComputedInfo;  // hidden: column + 1
 typedef struct IndexInfo { uint32_t column_count; IndexColumn *columns; bool unique; uint16_t condition; Span span; } IndexInfo;
@@ -107,7 +108,7 @@ struct TableInfo {
 typedef struct ErrorInfo { Sym sym; const Decl *decl; Param *params; uint32_t param_count; uint16_t status; Sym field; bool used; FieldDef *fields; Fn *message; } ErrorInfo;
 typedef struct RoleInfo { Sym sym; Span span; const Decl *decl; Fn *fn; } RoleInfo;
 typedef struct OutputInfo { Sym sym; const Decl *decl; Param *params; uint32_t param_count; FieldDef *fields; TypeId record; bool used; } OutputInfo;
-typedef struct SettingInfo { Sym sym; const Field *field; TypeId type; Fn *initial; } SettingInfo;
+typedef struct SettingInfo { Sym sym; const Field *field; TypeId type; Fn *initial; Limits limits; uint16_t column; } SettingInfo;  // column: of the state table
 typedef struct TimerInfo { Sym sym; Str name; const Decl *decl; uint8_t kind; int64_t period_us, at_us; TableInfo *table; uint16_t column, kept, tries, begun; Fn *fn; } TimerInfo;
 typedef struct FnRef { const Decl *decl; Fn *fn; Str name; bool of_doc; } FnRef;  // of_doc: a test of the lines `/// > …` above decl
 

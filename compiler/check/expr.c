@@ -94,18 +94,17 @@ static HExpr *say_unknown(Check *check, const Expr *expr, Sym sym) {
   return h_poison(check, expr->span);
 }
 
+static HExpr *state_value(Check *check, uint32_t number, Span span) {
+  if (!number || number == SCHEMA_NO_COLUMN) return h_poison(check, span);
+  HExpr *made = h_new(check, H_STATE, check->tables.items[SCHEMA_STATE_TABLE]->columns[number].type, span);
+  made->index = number;
+  return made->type == ID_POISON ? h_poison(check, span) : read_path(check, made);
+}
+
 static HExpr *use_value(Check *check, const Expr *expr, ValueDecl *value) {
   switch (value->kind) {
-    case VALUE_STATE: {
-      if (!value->index) return h_poison(check, expr->span);
-      const ColumnInfo *column = &check->tables.items[SCHEMA_STATE_TABLE]->columns[value->index];
-      HExpr *made = h_new(check, H_STATE, column->type, expr->span);
-      made->index = value->index;
-      return read_path(check, made);
-    }
-    case VALUE_SETTING:
-      diag_add(check->diags, DIAG_E900, expr->span, "not supported yet: the value of a setting");
-      return h_poison(check, expr->span);
+    case VALUE_STATE: return state_value(check, value->index, expr->span);
+    case VALUE_SETTING: return state_value(check, check->settings.items[value->index].column, expr->span);
     case VALUE_FUNCTION: break;
   }
   Diag *diag = diag_add(check->diags, DIAG_E110, expr->span, "`" STR_FMT "` is not a value by itself", SYM_ARG(check, expr->name.sym));

@@ -6,6 +6,7 @@
 //   for rows       their table: `~timer NAME FIELD`: time?, indexed: when the row is due; none once its timer ran
 //                               `~tries NAME FIELD`: int: how often that failed since
 //                  state table: `~begun NAME TABLE.FIELD`: bool: the host has armed the rows that were there before the timer
+//   setting        state table: `~setting NAME`: its value, written by the host
 //   outputs        `~outbox`: id, output, at, body; its counter is in the state table
 //   issue_token    `~tokens`: hash, subject, roles, expires; indexed by the last
 //
@@ -21,7 +22,7 @@
 
 static uint16_t add_hidden(Check *check, TableInfo *table, TypeId type, Str name, Str was, Span span) {
   if (table->column_count >= SCHEMA_COLUMNS_MAX) {
-    diag_add(check->diags, DIAG_E026, span, "`" STR_FMT "` has no room for what this timer keeps: a table has at most %d columns (SCHEMA_COLUMNS_MAX)", STR_ARG(table->name), SCHEMA_COLUMNS_MAX);
+    diag_add(check->diags, DIAG_E026, span, "`" STR_FMT "` has no room for what is kept for this: a table has at most %d columns (SCHEMA_COLUMNS_MAX)", STR_ARG(table->name), SCHEMA_COLUMNS_MAX);
     return SCHEMA_NO_COLUMN;
   }
   ColumnInfo *column = table__add_column(check, table);
@@ -89,6 +90,15 @@ static void keep_due_rows(Check *check, TimerInfo *timer) {
   table->columns[timer->kept].tries = timer->tries;
   table->columns[timer->tries].initial = default_of(check, H_CONST, ID_INT, span);
   table->has_hidden = table->has_watch = true;
+}
+
+void kept_setting(Check *check, SettingInfo *setting) {
+  Str name = arena_format(check->arena, "~setting " STR_FMT, SYM_ARG(check, setting->sym));
+  TableInfo *state = check->tables.items[SCHEMA_STATE_TABLE];
+  setting->column = add_hidden(check, state, setting->type, name, STR(""), setting->field->name.span);
+  if (setting->column == SCHEMA_NO_COLUMN) return;
+  state->columns[setting->column].initial = setting->initial;
+  state->columns[setting->column].setting = (uint32_t)(setting - check->settings.items) + 1;
 }
 
 void kept_columns(Check *check) {

@@ -121,6 +121,7 @@ HExpr *fold(Check *check, HExpr *a);               // the constant it always is,
 
 // ---- kept.c: what the host keeps for the app in its schema --------------------------------------
 void kept_columns(Check *check);
+void kept_setting(Check *check, SettingInfo *setting);
 // The tables that a host keeps for the app, behind the app's own: how many (at most KEPT_TABLES_MAX).
 enum { KEPT_TABLES_MAX = 3 };
 uint32_t kept_tables(Check *check, TableDef *out_tables, TableMeta *out_metas);

@@ -153,6 +153,8 @@ static void output_signature(Check *check, OutputInfo *output) {
 static void setting_signature(Check *check, SettingInfo *setting) {
   setting->type = type_resolve(check, setting->field->type);
   setting->initial = default_fn(check, NULL, setting->field, setting->type);
+  setting->limits = limits_of(check, setting->field, setting->type);
+  kept_setting(check, setting);
 }
 
 static void role_signature(Check *check, RoleInfo *role) {

@@ -162,6 +162,8 @@ static Err fit_module(App *app, AppModule *module, ErrText *out_text) {
   app_module_drop(app->module);
   app->module = module;
   module->holders++;
+  app->owner.settings = &module->settings;
+  TRY(app__set_settings(app, is_new, out_text));
   if (is_new) TRY(app__start_state(app, out_text));
   return app__begin_timers(app, out_text);
 }
@@ -170,6 +172,7 @@ static Err app_begin(App *app, Str module_bytes, ErrText *out_text) {
   TRY(open_store(app, out_text));
   AppModule *module = NULL;
   Err err = open_module(app, module_bytes, &module, out_text);
+  if (err == ERR_NONE) err = settings_read(module->module, &app->options.settings, &module->arena, &module->settings, out_text);
   if (err == ERR_NONE) err = fit_module(app, module, out_text);
   app_module_drop(module);
   if (err != ERR_NONE) return err;
@@ -458,6 +461,7 @@ Err app_swap(App *app, Str module_bytes, ErrText *out_text) {
   AppModule *module;
   TRY(app_module_new(module_bytes, &module, out_text));
   Err err = check_name(app, module, out_text);
+  if (err == ERR_NONE) err = settings_read(module->module, &app->options.settings, &module->arena, &module->settings, out_text);
   if (err == ERR_NONE) drain(app);
   if (err == ERR_NONE && app->stopped) err = err_say(ERR_CLOSED, out_text, "the app's data cannot be saved; restart the host");
   if (err == ERR_NONE) err = fit_module(app, module, out_text);

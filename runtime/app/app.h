@@ -42,12 +42,17 @@ typedef struct AppLimits {
 enum { APP_INPUT_FUEL = 200000000, APP_VIEW_FUEL = 200000000, APP_CALL_MEMORY = 64 << 20 };
 static const uint64_t APP_STATE_BYTES = (uint64_t)4 << 30;
 
+// What whoever runs the app gives for its settings: texts as in a query string.
+typedef struct AppSetting { Str name, value; } AppSetting;
+typedef struct AppSettings { uint32_t count; const AppSetting *items; } AppSettings;
+
 typedef struct AppOptions {
   FileSystem *files;        // NULL: in memory
   const char *dir;
   const Clock *clock;       // NULL: the system's
   const Log *log;           // may be NULL
   AppLimits limits;
+  AppSettings settings;     // stay until app_close
   bool sync_inline;         // no threads at all
   TaskPool *syncs, *checkpoints;  // shared with other apps, see store.h; NULL: the app's own
   void (*wake)(void *context);                                // app_turn is wanted; called on any thread
@@ -56,7 +61,7 @@ typedef struct AppOptions {
 } AppOptions;
 
 // Opens the data and the module. `module_bytes` empty: the one saved with the data (ERR_NOT_FOUND when there is none).
-// Another module than the saved one is a swap (see app_swap).
+// Another module than the saved one is a swap (see app_swap). ERR_REFUSED also when a setting has no value, or what was given is unknown or wrong.
 MUST_USE Err app_open(const AppOptions *options, Str module_bytes, App **out_app, ErrText *out_text);
 // Waits for what is being saved, answers what still waits with APP_UNAVAILABLE, closes the store.
 MUST_USE Err app_close(App *app, ErrText *out_text);

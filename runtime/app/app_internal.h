@@ -4,13 +4,14 @@
 // Thread: the owner's.
 // Errors: see app.h.
 #pragma once
+#include "runtime/app/settings.h"
 #include "runtime/app/timers.h"
 
 enum { APP_TIMER_RUNS_MAX = 256 };                // in one commit, so that inputs have room beside them
 #define APP_TIMER_REST_FIRST (1 * SECOND)         // when what a run did could not be kept; then twice as long each time
 #define APP_TIMER_REST_MAX (1 * MINUTE)
 
-struct AppModule { Arena arena; Module *module; Str bytes; uint32_t holders; };
+struct AppModule { Arena arena; Module *module; Str bytes; uint32_t holders; Settings settings; };
 
 // Reads and verifies a module into a holder of its own, held once.
 MUST_USE Err app_module_new(Str bytes, AppModule **out_module, ErrText *out_text);
@@ -57,6 +58,8 @@ struct App {
 
 // The part of app_open and app_swap that makes the stored state fit the module. ERR_REFUSED: out_text says each reason.
 MUST_USE Err app__fit_state(App *app, const AppModule *module, ErrText *out_text);
+// Writes the settings of app->module where they changed; committed and synced, but for a new store, whose first state follows.
+MUST_USE Err app__set_settings(App *app, bool is_new, ErrText *out_text);
 // First state of a new store, committed and synced.
 MUST_USE Err app__start_state(App *app, ErrText *out_text);
 int64_t app__now(App *app);

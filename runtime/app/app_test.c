@@ -6,6 +6,7 @@
 #include "runtime/app/args.h"
 #include "runtime/app/call.h"
 #include "runtime/app/outbox.h"
+#include "runtime/app/settings.h"
 #include "runtime/app/timers.h"
 
 enum { TEST_AS_DEPTH_MAX = 16, TEST_FUEL = 2000000000, TEST_MEMORY_BYTES = 512 << 20, TEST_TIMER_RUNS_MAX = 100000 };
@@ -19,6 +20,7 @@ typedef struct TestRun {
   uint64_t calls;             // each has a seed of its own
   AppCaller callers[TEST_AS_DEPTH_MAX];
   uint32_t caller_count;
+  Settings settings;
 } TestRun;
 
 static TestRun *run_of(Exec *exec) { return ((CallContext *)exec->host_context)->test; }
@@ -219,6 +221,13 @@ static void run_test(TestRun *run, const Module *module, uint16_t test, Arena *a
   Exec *exec;
   *result = (AppTestResult){.passed = true};
   runner_use(&run->entries, module, txn_reader(txn), txn);
+  ErrText why;
+  bool changed;
+  SettingsWrite write = {&run->entries, txn, &call, &run->arena};
+  if (settings_write(&write, &run->settings, &changed, &why) != ERR_NONE) {
+    *result = (AppTestResult){.message = arena_format(arena, "%s", why.text)};
+    return;
+  }
   if (runner_start_state(&run->entries, &call, &outcome, &run->arena) != VM_DONE) {
     *result = (AppTestResult){.message = arena_format(arena, "the first state cannot be made: " STR_FMT, STR_ARG(outcome.problem.detail))};
     return;
@@ -233,10 +242,22 @@ static void run_test(TestRun *run, const Module *module, uint16_t test, Arena *a
   }
 }
 
-Err app_test_run(const Module *module, uint16_t test, Arena *arena, AppTestResult *out_result) {
+Err app_test_settings(const Module *module, const AppSettings *settings, ErrText *out_text) {
+  Arena arena;
+  Settings read;
+  arena_init(&arena, 0);
+  Err err = settings_read(module, settings, &arena, &read, out_text);
+  arena_free(&arena);
+  return err;
+}
+
+Err app_test_run(const Module *module, const AppSettings *settings, uint16_t test, Arena *arena, AppTestResult *out_result) {
   TestRun run;
+  ErrText why;
   TRY(begin(&run, module));
-  run_test(&run, module, test, arena, out_result);
+  Err err = settings_read(module, settings, &run.arena, &run.settings, &why);
+  run.test.settings = run.entries.settings = &run.settings;
+  if (err == ERR_NONE) run_test(&run, module, test, arena, out_result);
   end(&run);
-  return ERR_NONE;
+  return err;
 }

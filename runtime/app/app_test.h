@@ -5,11 +5,12 @@
 // Thread: any, one test a thread.
 // Errors: ERR_MEMORY; a test that fails is a result, not an error.
 #pragma once
-#include "runtime/base/arena.h"
-#include "runtime/module/module.h"
+#include "runtime/app/app.h"
 
 static const int64_t APP_TEST_NOW_US = 1767261600000000;  // 2026-01-01T10:00:00Z
 
 typedef struct AppTestResult { bool passed; Str message, file; uint32_t line; } AppTestResult;
 
-MUST_USE Err app_test_run(const Module *module, uint16_t test, Arena *arena, AppTestResult *out_result);
+// `settings` as in app_open. ERR_REFUSED: one of them is missing, unknown or wrong.
+MUST_USE Err app_test_settings(const Module *module, const AppSettings *settings, ErrText *out_text);
+MUST_USE Err app_test_run(const Module *module, const AppSettings *settings, uint16_t test, Arena *arena, AppTestResult *out_result);

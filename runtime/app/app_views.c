@@ -33,6 +33,7 @@ static VmStatus begin(Runner *runner, const Published *published, AppView *view,
   const Module *module = published->module->module;
   VmCall call = {.now_us = now_us, .caller = view->caller.subject, .given = view->given};
   runner_use(runner, module, snapshot_reader(published->snapshot), NULL);
+  runner->settings = &published->module->settings;
   runner->context.caller = view->caller;
   return runner_begin_entry(runner, &module->entries[view->entry], &call, view->args, &view->outcome, view->arena);
 }

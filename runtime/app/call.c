@@ -6,6 +6,7 @@
 
 #include "runtime/app/args.h"
 #include "runtime/app/outbox.h"
+#include "runtime/app/settings.h"
 #include "runtime/app/tokens.h"
 
 enum { REFERENCE_PATH_BYTES_MAX = 400 };
@@ -28,10 +29,20 @@ static HostResult host_issue_token(Exec *exec, Str subject, uint64_t roles, int6
   return tokens_issue(exec, context->query.txn, context->runner->tokens, &token, out_text);
 }
 
+// A secret setting stands in no state.
+static HostResult host_state_get(Exec *exec, uint16_t column, Value *out) {
+  const Runner *runner = ((CallContext *)exec->host_context)->runner;
+  const Settings *settings = runner->settings;
+  if (settings && settings->secret_count && settings_secret(settings, column, out)) return HOST_OK;
+  return runner->state_get(exec, column, out);
+}
+
 void runner_init(Runner *runner, const VmLimits *limits, const Log *log) {
   *runner = (Runner){.limits = *limits, .log = log};
   query_install(&runner->host);
   runner->host.caller_is = host_caller_is;
+  runner->state_get = runner->host.state_get;
+  runner->host.state_get = host_state_get;
   runner->host.send = host_send;
   runner->host.issue_token = host_issue_token;
 }
@@ -284,6 +295,7 @@ static bool row_within_limits(EndCheck *check, uint16_t table, Value key) {
   if (!row_find(check->runner->context.query.reader, table, key, &row)) return true;
   for (uint16_t i = 0; i < def->column_count; i++) {
     Limits limits = meta->columns[i].limits;
+    if (def->columns[i].hidden) continue;  // a setting, which was checked when it was given
     if (limits.min == NO_CONSTANT && limits.max == NO_CONSTANT) continue;
     Value value;
     if (row_column(&row, i, check->arena, &value) != ERR_NONE) continue;
@@ -360,6 +372,7 @@ VmStatus runner_start_state(Runner *runner, const VmCall *call, AppOutcome *outc
   const Module *module = runner->module;
   TxnMark mark = txn_mark(runner->context.query.txn);
   for (uint16_t column = 1; column < module->schema.tables[SCHEMA_STATE_TABLE].column_count; column++) {
+    if (settings_is_column(module->schema.tables[SCHEMA_STATE_TABLE].columns[column].name)) continue;  // written before
     VmStatus status = fill_state_value(runner, column, call, outcome, arena);
     if (status != VM_DONE) return status;
   }

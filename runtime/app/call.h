@@ -23,10 +23,12 @@ typedef struct Runner {
   VmLimits limits;
   CallContext context;
   VmHost host;
+  HostResult (*state_get)(Exec *exec, uint16_t column, Value *out);  // that of the queries
   Exec main, inner, role;     // one inside the other
   bool main_ready, inner_ready, role_ready;
   const Log *log;
   uint16_t outbox, tokens;    // tables of `module`, or OUTBOX_NONE, TOKENS_NONE
+  const struct Settings *settings;  // of the app, or NULL: then no value of a secret one is known
   bool issued_token;          // by the entry that was begun last
 } Runner;
 

@@ -9,6 +9,7 @@
 #include "runtime/app/app_internal.h"
 #include "runtime/app/args.h"
 #include "runtime/app/outbox.h"
+#include "runtime/app/settings.h"
 #include "runtime/base/rng.h"
 
 typedef struct Fit {
@@ -92,7 +93,9 @@ static int old_table(const Fit *fit, uint16_t table) {
 }
 
 static int old_column(const Fit *fit, const TableDef *from, uint16_t table, uint16_t column) {
-  int found = schema_find_column(from, fit->to->tables[table].columns[column].name);
+  const ColumnDef *def = &fit->to->tables[table].columns[column];
+  int found = schema_find_column(from, def->name);
+  if (found >= 0 && settings_is_column(def->name) && !same_type(fit, from->columns[found].type, def->type, 0)) return -1;  // it is written anew
   Str was = fit->module->table_meta[table].columns[column].was;
   return found < 0 && was.len ? schema_find_column(from, was) : found;
 }
@@ -259,6 +262,7 @@ static bool same_limit(const Module *a, uint32_t x, const Module *b, uint32_t y)
 static bool may_be_outside(const Fit *fit, uint16_t table, uint16_t column, uint16_t old, uint16_t old_at) {
   const Module *to = fit->module, *from = fit->app->module ? fit->app->module->module : NULL;
   Limits limits = to->table_meta[table].columns[column].limits;
+  if (to->schema.tables[table].columns[column].hidden) return false;
   if (to->record_limit_count) return true;  // it may hold a record that has some
   if (limits.min == NO_CONSTANT && limits.max == NO_CONSTANT) return false;
   if (!from) return true;
@@ -389,5 +393,22 @@ Err app__start_state(App *app, ErrText *out_text) {
   if (err != ERR_NONE) txn_undo(txn, (TxnMark){0});
   else store_wait(app->store);
   arena_free(&arena);
+  return err == ERR_NONE ? store_error(app->store, out_text) : err;
+}
+
+Err app__set_settings(App *app, bool is_new, ErrText *out_text) {
+  AppModule *module = app->module;
+  Txn *txn = db_txn(store_db(app->store));
+  VmCall call = {.now_us = app__now(app), .seed = rng_secret_u64()};
+  runner_use(&app->owner, module->module, txn_reader(txn), txn);
+  app->owner.context.caller = (AppCaller){0};
+  SettingsWrite write = {&app->owner, txn, &call, &module->arena};
+  bool changed;
+  uint64_t number;
+  Err err = settings_write(&write, &module->settings, &changed, out_text);
+  if (err == ERR_NONE && (!changed || is_new)) return ERR_NONE;
+  if (err == ERR_NONE) err = store_commit(app->store, NULL, 0, &number, out_text);
+  if (err != ERR_NONE) txn_undo(txn, (TxnMark){0});
+  else store_wait(app->store);
   return err == ERR_NONE ? store_error(app->store, out_text) : err;
 }

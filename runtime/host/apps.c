@@ -18,6 +18,18 @@ enum { PROBLEM_BYTES_MAX = ERR_TEXT_BYTES };
 
 static void due(LoopTimer *timer) { apps__wake(timer->ctx); }
 
+// False: no memory.
+static bool take_settings(HostApp *app, const HostOptions *options) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < options->setting_count; i++) count += str_equal(options->settings[i].app, app__name(app));
+  AppSetting *items = count ? mem_alloc(count * sizeof *items) : NULL;
+  if (count && !items) return false;
+  app->settings = (AppSettings){.items = items};
+  for (uint32_t i = 0; i < options->setting_count; i++)
+    if (str_equal(options->settings[i].app, app__name(app))) items[app->settings.count++] = options->settings[i].setting;
+  return true;
+}
+
 HostApp *apps__new(Host *host, Str name) {
   HostApp *app = mem_alloc_zero(1, sizeof *app + name.len + 1);
   if (!app) return NULL;
@@ -27,7 +39,9 @@ HostApp *apps__new(Host *host, Str name) {
   memcpy(app->name, name.ptr, name.len);
   loop_timer_init(&app->due, due, app);
   app->log = (Log){.clock = host->log.clock, .level = host->log.level, .json = host->log.json, .sink = logs__take, .ctx = app};
-  return app;
+  if (take_settings(app, &host->options)) return app;
+  mem_free(app);
+  return NULL;
 }
 
 void apps__hold(HostApp *app) { atomic_fetch_add(&app->holders, 1); }
@@ -36,6 +50,7 @@ void apps__drop(HostApp *app) {
   if (atomic_fetch_sub(&app->holders, 1) > 1) return;
   assert(!app->app && !app->due.running);
   refbuf_drop(app->problem);
+  mem_free((void *)app->settings.items);
   mem_free(app);
 }
 
@@ -76,7 +91,7 @@ Err apps__open(HostApp *app, Str module_bytes, const AppLimits *limits, App **ou
   arena_init(&arena, 0);
   bool in_memory = host__keeps_nothing(host);
   Str dir = in_memory ? (Str){0} : arena_format(&arena, "%s/%s", host->options.data, app->name);
-  AppOptions options = {.files = in_memory ? NULL : file_system_real(), .dir = dir.ptr, .limits = *limits, .log = &app->log, .syncs = host->syncs, .checkpoints = host->checkpoints,
+  AppOptions options = {.files = in_memory ? NULL : file_system_real(), .dir = dir.ptr, .limits = *limits, .settings = app->settings, .log = &app->log, .syncs = host->syncs, .checkpoints = host->checkpoints,
                         .wake = app_wakes, .published = app_published, .context = app};
   Err err = in_memory || dir.ptr ? app_open(&options, module_bytes, out_app, out_text) : err_say(ERR_MEMORY, out_text, "no memory for an app");
   arena_free(&arena);

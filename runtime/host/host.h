@@ -21,9 +21,14 @@ enum {
   HOST_SLEEP_AFTER_S = 300,
 };
 
+// The value of a setting of an app, as in AppSettings.
+typedef struct HostSetting { Str app; AppSetting setting; } HostSetting;
+
 typedef struct HostOptions {
   const char *listen;        // "127.0.0.1:8080"; port 0: any free one
   const char *data;          // directory of all data; ":memory:" keeps nothing
+  const HostSetting *settings;  // stay until host_close
+  uint32_t setting_count;
   AppLimits limits;          // of each app
   ServeLimits serve_limits;  // of each app
   uint32_t connections_max;  // 0: the default

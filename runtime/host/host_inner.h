@@ -59,6 +59,7 @@ struct HostApp {
   int64_t used_us;            // when it last had a request, by the loop's clock
   uint32_t waiting;           // connections that wait for it to wake
   Log log;                    // tells the ring (logs.c) too
+  AppSettings settings;       // those of the host's options that are this app's
   char name[];                // with a zero byte
 };
 

@@ -35,6 +35,21 @@ def _(place):
     equal((place.dir / "one.aupm").read_bytes(), (place.dir / "two.aupm").read_bytes(), "the second module")
 
 
+@case("settings of a test: given by --set, and all that is wrong with them in one line that shows no value")
+def _(place):
+    app = place.write("s.aup", 'app s\nsetting fee: int max 9\nsetting key: text @secret min 3\ntest "a" { expect fee == 4 and key == "abc" }\n')
+    ends_with(place.aup("test", app, "--set", "fee=4", "--set", "s.key=abc", "--set=other.key=x"), 0)
+    done = place.aup("test", app, "--set", "fees=1", "--set", "key=zq")
+    ends_with(done, 2)
+    said = one_line(done)
+    for words in ("no setting `fees`, is it `fee`?", "`key` is not what it must be", "settings without a value: `fee`"):
+        check(words in said, said)
+    for wrong in (["--set", "secret"], ["--set", "=x"], ["--set", "a b=x"], ["--set", "a.b.c=x"], ["--set", "fee=1", "--set", "fee=2"], ["--set"]):
+        done = place.aup("test", app, *wrong)
+        ends_with(done, 2)
+        check("secret" not in one_line(done), one_line(done))
+
+
 @case("build of a wrong program writes nothing")
 def _(place):
     ends_with(place.aup("build", place.write("broken.aup", BROKEN), "-o", place.dir / "broken.aupm"), 1)

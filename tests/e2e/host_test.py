@@ -391,6 +391,37 @@ def options(place):
         check(done.returncode == 2 and words in done.stderr.decode(), done.stderr)
 
 
+SETTING = 'app %s\nsetting fee: decimal(2) max 9\nsetting key: text @secret\nstate n: int = 0\nview shown = "{fee} {len(key)}"\ninput add { n += 1 }\n'
+
+
+@case("settings of apps: by flag, environment and aup.toml; one that lacks a value is not served; values are shown nowhere")
+def settings(place):
+    modules = [place.module(place.write(f"{name}.aup", SETTING % name), f"{name}.aupm") for name in ("shop", "till")]
+    toml = place.write("aup.toml", "workers = 2\n[app.shop.settings]\nfee = 1.5\nkey = \"hush-toml\"\n\n[app.till.settings]\nfee = \"2\"\n")
+    os.environ["AUP_SET_till__key"] = "hush-environment"
+    try:
+        server = start(place, modules, "--set", "shop.fee=3")
+        printed = place.aup("--print-config", program="aup-serve")
+        equal([server.get(f"/{name}/views/shown").json() for name in ("shop", "till")], ["3.00 9", "2.00 16"], "settings")
+        equal(server.post("/shop/inputs/add", {}).status, 204, "an input")
+        server.stop()
+    finally:
+        del os.environ["AUP_SET_till__key"]
+    for line in ("# set till.key: given  # AUP_SET_till__key", "# set shop.fee: given  # aup.toml:3"):
+        check(line in printed.stdout.decode().splitlines(), printed.stdout)
+    toml.write_text(toml.read_text().replace("fee = 1.5", "fee = 10").replace("key =", "keys ="))
+    server = start(place, modules, "--set", "till.key=hush-flag")
+    for words in ("the setting `fee` must be at most 9.00", "no setting `keys`, is it `key`?", "settings without a value: `key`"):
+        check(words in server.stderr(), server.stderr())
+    equal(server.get("/till/views/shown").json(), "2.00 9", "the other app")
+    server.stop()
+    done = place.aup(*modules, "--data", "data", "--listen", "127.0.0.1:0", "--set", "fee=3", program="aup-serve")
+    check(done.returncode == 2 and "of which app?" in done.stderr.decode(), done.stderr)
+    written = [path.read_bytes() for path in (place.dir / "data").rglob("*") if path.is_file()]
+    check(written and not any(b"hush-" in one for one in written), "a secret on the disk")
+    check("hush-" not in printed.stdout.decode() + server.output(), "a secret is shown")
+
+
 @case("a service manager hands over its socket and is told when the host is ready and when it stops")
 def manager(place):
     app = module(place, "shop")

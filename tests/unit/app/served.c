@@ -21,7 +21,7 @@ static void compile_source(Compile *compile, const char *source) {
 }
 
 static Err open_app(Served *served, const char *source, ErrText *out_text) {
-  AppOptions options = {.files = sim_files(served->sim), .dir = "data", .clock = &served->clock.clock, .sync_inline = true};
+  AppOptions options = {.files = sim_files(served->sim), .dir = "data", .clock = &served->clock.clock, .sync_inline = true, .settings = served->settings};
   Compile compile;
   if (source) compile_source(&compile, source);
   Err err = app_open(&options, source ? compile.module_bytes : (Str){0}, &served->app, out_text);
@@ -29,9 +29,13 @@ static Err open_app(Served *served, const char *source, ErrText *out_text) {
   return err;
 }
 
-void served_open(Served *served, const char *source) {
+void served_new(Served *served) {
   *served = (Served){.sim = sim_new()};
   clock_fake_init(&served->clock, SERVED_START_US);
+}
+
+void served_open(Served *served, const char *source) {
+  served_new(served);
   served_open_again(served, source);
 }
 
@@ -40,6 +44,8 @@ void served_open_again(Served *served, const char *source) {
   Err err = open_app(served, source, &text);
   cr_assert_eq(err, ERR_NONE, "%s", text.text);
 }
+
+Err served_open_says(Served *served, const char *source, ErrText *out_text) { return open_app(served, source, out_text); }
 
 bool served_try_open(Served *served, const char *source) {
   ErrText text;
@@ -50,6 +56,16 @@ void served_close(Served *served) {
   Err err = app_close(served->app, NULL);  // after a crash it says so
   (void)err;
   served->app = NULL;
+}
+
+bool served_disk_holds(Served *served, const char *bytes, size_t len) {
+  bool holds = false;
+  for (unsigned i = 0; sim_path(served->sim, i); i++) {
+    uint64_t size;
+    const uint8_t *file = sim_bytes(served->sim, sim_path(served->sim, i), &size);
+    holds |= file && memmem(file, size, bytes, len);
+  }
+  return holds;
 }
 
 void served_free(Served *served) { sim_free(served->sim); }

@@ -7,15 +7,19 @@ typedef struct Served {
   Sim *sim;
   ClockFake clock;
   App *app;
+  AppSettings settings;  // of what is opened next
   uint32_t turns;  // that the last served_settle took
 } Served;
 
 static const int64_t SERVED_START_US = 1767261600000000;  // 2026-01-01T10:00:00Z
 
+void served_new(Served *served);                            // a new disk, nothing opened
 void served_open(Served *served, const char *source);       // a new disk
 void served_open_again(Served *served, const char *source); // NULL: the module saved with the data
+Err served_open_says(Served *served, const char *source, ErrText *out_text);
 bool served_try_open(Served *served, const char *source);   // on a disk that may fail
 void served_close(Served *served);
+bool served_disk_holds(Served *served, const char *bytes, size_t len);  // some file does
 void served_free(Served *served);                           // after served_close
 // The process dies and another opens the data.
 void served_kill(Served *served);

@@ -104,16 +104,6 @@ Test(tokens, that_are_over_are_removed) {
   served_free(&s);
 }
 
-static bool disk_holds(Sim *sim, const char *text, size_t len) {
-  bool holds = false;
-  for (unsigned i = 0; sim_path(sim, i); i++) {
-    uint64_t size;
-    const uint8_t *bytes = sim_bytes(sim, sim_path(sim, i), &size);
-    holds |= bytes && memmem(bytes, size, text, len);
-  }
-  return holds;
-}
-
 // Neither the log nor the pages hold a token's text.
 Test(tokens, stand_nowhere_on_the_disk) {
   Served s;
@@ -121,7 +111,7 @@ Test(tokens, stand_nowhere_on_the_disk) {
   served_open(&s, ISSUING);
   Str text = sign_in(&s, "{\"who\":\"annabella\"}", &posted);
   served_close(&s);
-  cr_assert(disk_holds(s.sim, "annabella", 9));
-  cr_assert(!disk_holds(s.sim, text.ptr, text.len));
+  cr_assert(served_disk_holds(&s, "annabella", 9));
+  cr_assert(!served_disk_holds(&s, text.ptr, text.len));
   served_free(&s);
 }

