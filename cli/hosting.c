@@ -70,7 +70,7 @@ ExitCode hosting_config(const Args *flags, Config *out_config, bool *out_done) {
 }
 
 static HostOptions make_options(const Args *args, const char *data) {
-  HostOptions options = {.listen = listen_of(args), .data = data, .allow_remote = args_has(args, OPTION_ALLOW_REMOTE)};
+  HostOptions options = {.listen = listen_of(args), .data = data, .allow_remote = args_has(args, OPTION_ALLOW_REMOTE), .access_log = args_has(args, OPTION_ACCESS_LOG)};
   options.connections_max = number_of(args, OPTION_CONNECTIONS);
   options.workers = number_of(args, OPTION_WORKERS);
   (void)read_loop(args, &options.loop);

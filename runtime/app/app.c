@@ -107,6 +107,7 @@ static Err app_new(const AppOptions *options, App **out_app, ErrText *out_text) 
   if (!app) return err_say(ERR_MEMORY, out_text, "no memory for an app");
   app->options = *options;
   app->clock = options->clock ? options->clock : clock_system();
+  app->counts = options->counts ? options->counts : &app->own_counts;
   arena_init(&app->batch_arena, 0);
   app->views.last = &app->views.first;
   queue_init(&app->waiting);
@@ -282,10 +283,12 @@ static VmStatus begin_input(App *app, AppInput *input, VmCall *out_call) {
 static void end_input(App *app, AppInput *input, TxnMark mark, const VmCall *call, VmStatus status) {
   const Module *module = app_module(app);
   const EntryDef *entry = &module->entries[input->entry];
+  app->counts->input_fuel += app->owner.main.fuel_used;
   if (status == VM_DONE) status = runner_check_end(&app->owner, mark, call, &input->outcome, input->arena);
   if (status == VM_DONE) outcome_done(&input->outcome, module, entry->result, app->owner.main.result, input->arena);
   if (status == VM_DONE && input->outcome.kind == APP_DONE) record_input(app, entry, input, call);
   else txn_undo(db_txn(store_db(app->store)), mark);
+  app->counts->inputs[input->outcome.kind]++;
   queue_put(&app->applied, input);
 }
 
@@ -391,6 +394,7 @@ static void save_batch(App *app) {
   }
   uint64_t number;
   ErrText why;
+  int64_t since_us = clock_mono_us(app->clock);
   Err err = store_commit(app->store, app->records, app->record_count, &number, &why);
   if (err == ERR_AGAIN) return;
   if (err == ERR_CLOSED) { stop_inputs(app); return; }
@@ -398,6 +402,9 @@ static void save_batch(App *app) {
   set_commit(&app->applied, number);
   queue_move(&app->applied, &app->saving);
   app->saving_commit = number;
+  app->saving_since_us = since_us;
+  app->counts->commits++;
+  app->counts->committed_inputs += app->record_count;
   if (app->batch_runs) app->timer_rests = 0;
   forget_batch(app);
 }
@@ -410,6 +417,7 @@ static void release_saved(App *app) {
   assert(app->saving_commit <= store_durable_number(app->store));
   uint64_t commit = app->saving_commit;
   app->saving_commit = 0;
+  app->counts->sync_us += (uint64_t)(clock_mono_us(app->clock) - app->saving_since_us);
   answer_all(&app->saving, NULL);
   if (app->options.published) app->options.published(app->options.context, commit);
 }
@@ -436,6 +444,9 @@ static void turn(App *app, bool with_timers) {
 void app_turn(App *app) {
   turn(app, true);
   app__run_views(app);
+}
+AppLoad app_load(const App *app) {
+  return (AppLoad){.waiting = app->waiting.count + app->applied.count, .state_bytes = db_bytes(store_db(app->store)), .disk_bytes = store_disk_bytes(app->store)};
 }
 void app_sync_inline(App *app, bool is_inline) { store_sync_inline(app->store, is_inline); }
 bool app_is_busy(const App *app) { return app->waiting.count || app->views.count || is_saving(app); }

@@ -46,6 +46,15 @@ static const uint64_t APP_STATE_BYTES = (uint64_t)4 << 30;
 typedef struct AppSetting { Str name, value; } AppSetting;
 typedef struct AppSettings { uint32_t count; const AppSetting *items; } AppSettings;
 
+// What an app has done, for who watches it.
+typedef struct AppCounts {
+  uint64_t inputs[4];       // by AppOutcomeKind
+  uint64_t views[4];
+  uint64_t commits, committed_inputs;  // runs of timers are inputs here
+  uint64_t input_fuel, view_fuel;
+  uint64_t sync_us;         // from handing a commit over until it was seen to be durable
+} AppCounts;
+
 typedef struct AppOptions {
   FileSystem *files;        // NULL: in memory
   const char *dir;
@@ -53,6 +62,7 @@ typedef struct AppOptions {
   const Log *log;           // may be NULL
   AppLimits limits;
   AppSettings settings;     // stay until app_close
+  AppCounts *counts;        // gone on with, by the owner's thread; outlives the app. NULL: nobody counts
   bool sync_inline;         // no threads at all
   TaskPool *syncs, *checkpoints;  // shared with other apps, see store.h; NULL: the app's own
   void (*wake)(void *context);                                // app_turn is wanted; called on any thread
@@ -98,6 +108,8 @@ MUST_USE Err app_submit(App *app, AppInput *input);
 void app_turn(App *app);
 void app_sync_inline(App *app, bool is_inline);  // from the next turn on: app_turn itself waits for the disk, see store_sync_inline
 bool app_is_busy(const App *app);     // something waits or is being saved
+typedef struct AppLoad { uint32_t waiting; uint64_t state_bytes, disk_bytes; } AppLoad;
+AppLoad app_load(const App *app);     // inputs that wait, memory of the tables, space on disk
 // Microseconds until app_turn has something to do by itself (a timer, an expiry); 0: now; INT64_MAX: nothing. The wall clock may
 // jump meanwhile: ask again after a minute at the latest.
 int64_t app_wait_us(App *app);

@@ -40,6 +40,9 @@ struct App {
   bool has_more;             // the turn ended before everything was applied
   InputQueue waiting, applied, saving;  // not yet run; run in the open batch; in the commit that is being synced
   uint64_t saving_commit;    // 0: none is being synced
+  int64_t saving_since_us;
+  AppCounts own_counts;
+  AppCounts *counts;
   StoreInput *records;       // of the open batch
   uint32_t record_count, record_room;
   Arena batch_arena;         // their arguments

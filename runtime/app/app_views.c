@@ -102,12 +102,14 @@ static bool go_on(App *app, ViewRun *run) {
   run->has_begun = true;
   if (status == VM_SLICE) status = runner_go_on(&run->runner, app->view_fuel_left, &view->outcome, view->arena);
   uint64_t used = run->runner.main.fuel_used - before + APP_VIEW_FUEL_LEAST;
+  app->counts->view_fuel += run->runner.main.fuel_used - before;
   app->view_fuel_left = used < app->view_fuel_left ? app->view_fuel_left - used : 0;
   bool too_long = status == VM_SLICE && clock_mono_us(app->clock) - run->begun_us > APP_VIEW_HOLD_MAX_S * 1000000;
   if (status == VM_SLICE && !too_long) return false;
   if (too_long) outcome_unavailable(&view->outcome, "the view took too long (APP_VIEW_HOLD_MAX_S)");
   finish(&run->runner, run->published, view, status);
   if (too_long) view->outcome.commit = 0;
+  app->counts->views[view->outcome.kind]++;
   give_back(app, run);
   view->answered(view);
   return true;

@@ -298,13 +298,17 @@ static bool is_from_here(Conn *conn) {
   return str_starts(str_from(peer), STR("127.")) || str_starts(str_from(peer), STR("[::1]")) || str_starts(str_from(peer), STR("[::ffff:127."));
 }
 
+bool admin__admits(Worker *control, Conn *conn, const HttpRequest *request) {
+  (void)control;
+  if (!serve_admits(conn, request, !is_read(request))) return false;
+  if (is_from_here(conn)) return true;
+  serve_problem(conn, 403, "forbidden", "the host is administered from the machine it runs on");
+  return false;
+}
+
 void admin__request(Worker *control, Conn *conn, const HttpRequest *request, Str path) {
   Str what = {0}, name = {0}, verb = {0}, more;
-  if (!serve_admits(conn, request, !is_read(request))) return;
-  if (!is_from_here(conn)) {
-    serve_problem(conn, 403, "forbidden", "the host is administered from the machine it runs on");
-    return;
-  }
+  if (!admin__admits(control, conn, request)) return;
   bool has_what = http_path_next(&path, &what), has_name = has_what && http_path_next(&path, &name), has_verb = has_name && http_path_next(&path, &verb);
   if (!str_is(what, "apps") || (has_verb && http_path_next(&path, &more))) serve_problem(conn, 404, "not_found", "there is nothing at this path; see GET /_host/apps");
   else if (has_verb) route_verb(control, conn, request, name, verb);

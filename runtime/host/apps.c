@@ -51,6 +51,7 @@ void apps__drop(HostApp *app) {
   assert(!app->app && !app->due.running);
   refbuf_drop(app->problem);
   mem_free((void *)app->settings.items);
+  mem_free(app->metrics);
   mem_free(app);
 }
 
@@ -87,11 +88,13 @@ static Err check_name(const HostApp *app, Str module_bytes, ErrText *out_text) {
 Err apps__open(HostApp *app, Str module_bytes, const AppLimits *limits, App **out_app, ErrText *out_text) {
   Host *host = app->host;
   if (module_bytes.len) TRY(check_name(app, module_bytes, out_text));
+  if (!app->metrics) app->metrics = mem_alloc_zero(1, sizeof *app->metrics);
   Arena arena;
   arena_init(&arena, 0);
   bool in_memory = host__keeps_nothing(host);
   Str dir = in_memory ? (Str){0} : arena_format(&arena, "%s/%s", host->options.data, app->name);
   AppOptions options = {.files = in_memory ? NULL : file_system_real(), .dir = dir.ptr, .limits = *limits, .settings = app->settings, .log = &app->log, .syncs = host->syncs, .checkpoints = host->checkpoints,
+                        .counts = app->metrics ? &app->metrics->app : NULL,
                         .wake = app_wakes, .published = app_published, .context = app};
   Err err = in_memory || dir.ptr ? app_open(&options, module_bytes, out_app, out_text) : err_say(ERR_MEMORY, out_text, "no memory for an app");
   arena_free(&arena);
@@ -114,7 +117,7 @@ static void resume_waiting(HostApp *app) {
 
 Err apps__begin(HostApp *app, App *opened) {
   Worker *home = app->home;
-  TRY(serve_new(home->loop, opened, &app->log, &app->serve));
+  TRY(serve_new(home->loop, opened, &app->log, app->metrics ? &app->metrics->serve : NULL, &app->serve));
   serve_limit(app->serve, &home->serve_limits);
   app->app = opened;
   refbuf_drop(app->problem);

@@ -16,6 +16,7 @@
 
 #include "runtime/base/task_pool.h"
 #include "runtime/host/host.h"
+#include "runtime/host/metrics.h"
 #include "runtime/net/conn.h"
 #include "runtime/net/listen.h"
 #include "runtime/serve/serve.h"
@@ -54,6 +55,8 @@ struct HostApp {
   Serve *serve;
   Call *call;                 // waits for the helper
   RefBuf *problem;            // why it FAILED, in words
+  AppLoad load;               // as of when it was last asked for
+  HostMetrics *metrics;       // from its first waking on; NULL: no memory, nobody counts
   HostApp *next, **link;      // of the worker's awake apps
   LoopTimer due;              // while asleep: when it has something to do
   int64_t used_us;            // when it last had a request, by the loop's clock
@@ -85,6 +88,7 @@ struct Worker {
   ServeLimits serve_limits;
   HostApp *awake;
   Waiting *waiting;
+  ServeMetrics metrics;       // of requests for no app
   LoopTimer look;             // for apps that may sleep
   bool stopping, stopped;
   Err err;
@@ -103,6 +107,7 @@ struct Host {
   HostApp **apps;
   uint32_t app_count, app_room;
   Call *calls;                // of administrators, under way
+  struct Scrape *scrapes;     // under way (metrics.c)
   pthread_mutex_t logs_lock;
   char *logs[HOST_LOGS_KEPT];  // each a name, a zero byte, a line
   uint32_t logs_at;
@@ -146,6 +151,7 @@ bool admin__forget(Worker *control, const Conn *conn);
 void admin__call_done(HostApp *app, Call *call, Err err, const ErrText *text);  // from the home worker
 void admin__call_at_home(HostApp *app, Call *call);    // on the home worker, not while OPENING
 Str admin__module_of(const Call *call);
+bool admin__admits(Worker *control, Conn *conn, const HttpRequest *request);  // is it an administrator? false: answered
 // ---- logs.c
 void logs__take(void *context, Str line);              // a Log's sink; context: the HostApp
 void logs__write(Host *host, Str name, Buf *out);      // the last lines about an app

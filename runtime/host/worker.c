@@ -90,17 +90,23 @@ static HostApp *find_app(const Worker *worker, Str path, Str *out_rest) {
   return directory->only;
 }
 
-static bool is_for_host(Str path, Str *out_rest) {
-  Str rest = path, first;
-  if (!http_path_next(&rest, &first) || !is_own_path(first)) return false;
-  *out_rest = rest;
-  return true;
+// The host's own paths: below /_host all, beside it these three, exactly (so that an app of such a name has the paths below).
+typedef enum HostPath { PATH_OF_APPS, PATH_ADMIN, PATH_METRICS, PATH_LIVE, PATH_READY } HostPath;
+
+static HostPath host_path(Str path, Str *out_rest) {
+  static const struct { const char *path; HostPath is; } OWN[] = {{"/metrics", PATH_METRICS}, {"/livez", PATH_LIVE}, {"/readyz", PATH_READY}};
+  for (size_t i = 0; i < countof(OWN); i++) {
+    if (str_is(path, OWN[i].path)) return OWN[i].is;
+  }
+  Str first;
+  *out_rest = path;
+  return http_path_next(out_rest, &first) && is_own_path(first) ? PATH_ADMIN : PATH_OF_APPS;
 }
 
 static ConnRoute route(void *context, Conn *conn, const HttpRequest *head, void **out_where) {
   Worker *worker = context;
   Str rest;
-  if (is_for_host(head->path, &rest)) {
+  if (host_path(head->path, &rest) != PATH_OF_APPS) {
     *out_where = &worker->host->workers[0];
     return worker->index == 0 ? CONN_HERE : CONN_ELSEWHERE;
   }
@@ -123,12 +129,44 @@ static void answer_unable(const HostApp *app, Conn *conn) {
   else serve_problem(conn, 503, "unavailable", "this app is not ready; try again");
 }
 
+static void answer_own(Worker *control, Conn *conn, const HttpRequest *request, HostPath path, Str rest) {
+  bool is_read = request->method == HTTP_GET || request->method == HTTP_HEAD;
+  if (path == PATH_ADMIN) admin__request(control, conn, request, rest);
+  else if (!is_read) conn_respond(conn, &(ConnAnswer){.status = 405, .headers = STR("Allow: GET, HEAD\r\n")});
+  else if (path == PATH_METRICS) metrics__request(control, conn, request);
+  else if (path == PATH_READY) metrics__answer_ready(control, conn);
+  else conn_respond(conn, &(ConnAnswer){.status = 200, .content_type = STR("text/plain"), .headers = STR("Cache-Control: no-store\r\n"), .body = STR("ok\n")});
+}
+
+// The line of the access log has the path without the query, which may hold what is nobody's matter.
+static void note_for_log(Conn *conn, const HttpRequest *request) {
+  Buf note;
+  buf_init(&note, 0);
+  buf_add_str(&note, request->method_text);
+  buf_add_char(&note, ' ');
+  buf_add_str(&note, request->path);
+  if (!note.failed) conn_set_note(conn, buf_str(&note));
+  buf_free(&note);
+}
+
+static void on_answered(void *context, Conn *conn, const ConnAnswered *answered) {
+  Worker *worker = context;
+  metrics_count(answered->label ? answered->label : &worker->metrics, answered);
+  if (!worker->host->options.access_log) return;
+  char peer[ADDRESS_TEXT_BYTES];
+  conn_peer_text(conn, peer);
+  LOG_EVENT(&worker->host->log, LOG_INFO, "answered", LOG_TEXT("request", answered->note.len ? answered->note : STR("(unread)")), LOG_INT("status", answered->status),
+            LOG_INT("bytes", (int64_t)answered->body_bytes), LOG_INT("us", answered->took_us), LOG_TEXT("peer", str_from(peer)));
+}
+
 static void on_request(void *context, Conn *conn, const HttpRequest *request) {
   Worker *worker = context;
   Str rest;
   conn_set_user(conn, NULL);
-  if (is_for_host(request->path, &rest) && worker->index == 0) {
-    admin__request(worker, conn, request, rest);
+  if (worker->host->options.access_log) note_for_log(conn, request);
+  HostPath own = host_path(request->path, &rest);
+  if (own != PATH_OF_APPS && worker->index == 0) {
+    answer_own(worker, conn, request, own, rest);
     return;
   }
   HostApp *app = find_app(worker, request->path, &rest);
@@ -143,7 +181,7 @@ static void on_request(void *context, Conn *conn, const HttpRequest *request) {
 
 static void on_close(void *context, Conn *conn) {
   Worker *worker = context;
-  if (worker->index == 0 && admin__forget(worker, conn)) return;
+  if (worker->index == 0 && (admin__forget(worker, conn) || metrics__forget(worker, conn))) return;
   if (worker->waiting && apps__forget_waiting(worker, conn)) return;
   serve_closed(conn);
 }
@@ -152,7 +190,7 @@ static void on_close(void *context, Conn *conn) {
 static uint32_t body_limit(void *context, const HttpRequest *head) {
   (void)context;
   Str rest;
-  return is_for_host(head->path, &rest) ? HOST_MODULE_BYTES_MAX : SERVE_BODY_BYTES_MAX;
+  return host_path(head->path, &rest) == PATH_ADMIN ? HOST_MODULE_BYTES_MAX : SERVE_BODY_BYTES_MAX;
 }
 
 static void make_room(Worker *worker, Message *message) {
@@ -247,7 +285,7 @@ static Err open_loop(Worker *worker, ErrText *out_text) {
   settings.log = &host->log;
   settings.open_shared = &host->connections;
   ConnEvents events = {.ctx = worker, .route = route, .on_moved = on_moved, .on_full = on_full, .on_request = on_request,
-                       .on_close = on_close, .body_limit = body_limit, .write_refusal = serve_write_refusal};
+                       .on_close = on_close, .on_answered = on_answered, .body_limit = body_limit, .write_refusal = serve_write_refusal};
   Err err = conn_server_new(worker->loop, &settings, &events, &worker->server);
   if (err != ERR_NONE) return err_say(err, out_text, "no memory for connections");
   loop_timer_init(&worker->look, look, worker);

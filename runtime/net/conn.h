@@ -67,6 +67,16 @@ typedef enum ConnRoute {
   CONN_WAIT,       // not yet: nothing is read of it until conn_resume
 } ConnRoute;
 
+// How a request was answered. What the answer is about is for the room above to know: see conn_set_label.
+typedef struct ConnAnswered {
+  uint16_t status;
+  uint8_t kind;            // of conn_set_label
+  void *label;             // of conn_set_label, or NULL
+  uint32_t took_us;        // from the whole request to this answer (a stream: to its beginning), by the monotonic clock; wraps after an hour
+  uint64_t body_bytes;     // before it is sent; a stream: 0
+  Str note;                // of conn_set_note, or empty
+} ConnAnswered;
+
 typedef struct ConnEvents {
   void *ctx;
   // Asked when a request's head is read, maybe more than once; NULL: all belong here. For CONN_ELSEWHERE `out_where` is what on_moved gets.
@@ -80,6 +90,8 @@ typedef struct ConnEvents {
   // The connection died before its request was answered, while it waited (CONN_WAIT), or while its stream was open. Never called inside a function
   // of this header; until it comes, calls on the dying connection do nothing. The Conn is gone afterwards.
   void (*on_close)(void *ctx, Conn *conn);
+  // The request in hand (or a refused one) is answered; NULL: nobody counts. Gives no answers itself.
+  void (*on_answered)(void *ctx, Conn *conn, const ConnAnswered *answered);
   // The body limit of this request, whose head is read; NULL: body_bytes_max for all. Never above body_bytes_max.
   uint32_t (*body_limit)(void *ctx, const HttpRequest *head);
   // Writes the body of a refusal and says its type; NULL: the reason as plain text.
@@ -122,11 +134,14 @@ void conn_respond(Conn *conn, const ConnAnswer *answer);
 // Begins an answer without end: status, content_type and headers are sent, events follow. False when the request was a HEAD
 // (then it is answered) or the connection is dying.
 bool conn_stream_begin(Conn *conn, const ConnAnswer *answer);
-// Sends `event`, or lets it wait when the one before is not out yet; one that waited is dropped. Takes its own hold.
-void conn_stream_send(Conn *conn, RefBuf *event);
+// Sends `event`, or lets it wait when the one before is not out yet; one that waited is dropped (true). Takes its own hold.
+bool conn_stream_send(Conn *conn, RefBuf *event);
 // Sends what waits and the end of the stream, then closes; on_close comes as for every stream.
 void conn_stream_end(Conn *conn);
 
 void conn_set_user(Conn *conn, void *user);  // what the room above keeps about the request in hand or the stream
 void *conn_user(const Conn *conn);
+// Both of the request in hand, for on_answered; forgotten with it. The note is copied (and left out when there is no memory).
+void conn_set_label(Conn *conn, void *label, uint8_t kind);
+void conn_set_note(Conn *conn, Str note);
 void conn_peer_text(const Conn *conn, char out_text[64]);

@@ -52,6 +52,10 @@ struct Conn {
   char chunk_head[12];
   uint8_t iov_at, iov_count, state, phase;
   void *where;                // for on_moved
+  void *label;                // of the request in hand
+  char *note;                 // with a zero byte; or NULL
+  uint32_t asked_us;          // when it was whole; the low bits
+  uint8_t kind;               // of label
   uint8_t moves;              // for the request that is being read
   bool moving;                // to on_moved, when all answers are out
   bool chunked, keep_alive, head_only, old, in_callback, unanswered, linger, served, ending_stream;
@@ -88,6 +92,7 @@ void conn__die(Conn *conn);                                // once or more; memo
 void conn__move_away(Conn *conn, void *where);             // READING, nothing pending, all bytes in its own buffer
 void conn__set_deadline(Conn *conn, int64_t due_us);       // INT64_MAX: none
 void conn__set_timeout(Conn *conn, uint32_t timeout_ms);
+void conn__begin_counting(Conn *conn);                     // a request is whole, or refused
 
 // conn_read.c
 void conn__read_on(Conn *conn);                            // READING and nothing left to send: goes on with what waits

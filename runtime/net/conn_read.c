@@ -70,6 +70,7 @@ void conn__refuse(Conn *conn, HttpRefusal refusal) {
   }
   answer.body = buf_str(&body);
   server->stats.refused++;
+  conn__begin_counting(conn);
   conn->state = CONN_HANDLING;
   conn->head_only = false;
   conn->old = false;
@@ -155,6 +156,7 @@ static void hand_over(Conn *conn, const In *in) {
   conn->phase = PHASE_IDLE;
   conn->moves = 0;
   conn->served = conn->unanswered = conn->in_callback = true;
+  conn__begin_counting(conn);
   server->stats.requests++;
   server->events.on_request(server->events.ctx, conn, q);
   conn->in_callback = false;

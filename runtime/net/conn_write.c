@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "runtime/base/mem.h"
 #include "runtime/net/conn_inner.h"
 
 static char LINE_END[] = "\r\n";
@@ -243,12 +244,49 @@ static void add_head(Conn *conn, Buf *out, const ConnAnswer *answer) {
   buf_add_str(out, answer->headers);
 }
 
+static uint32_t now_low_us(const Conn *conn) { return (uint32_t)clock_mono_us(loop_clock(conn->server->loop)); }
+
+static void forget_note(Conn *conn) {
+  mem_free(conn->note);
+  conn->note = NULL;
+}
+
+void conn__begin_counting(Conn *conn) {
+  conn->label = NULL;
+  conn->kind = 0;
+  forget_note(conn);
+  if (conn->server->events.on_answered) conn->asked_us = now_low_us(conn);
+}
+
+static void tell_answered(Conn *conn, uint16_t status, size_t body_bytes) {
+  const ConnEvents *events = &conn->server->events;
+  if (!events->on_answered) return;
+  ConnAnswered answered = {.status = status, .kind = conn->kind, .label = conn->label, .took_us = now_low_us(conn) - conn->asked_us,
+                           .body_bytes = body_bytes, .note = str_from(conn->note ? conn->note : "")};
+  events->on_answered(events->ctx, conn, &answered);
+  forget_note(conn);
+}
+
+void conn_set_label(Conn *conn, void *label, uint8_t kind) {
+  conn->label = label;
+  conn->kind = kind;
+}
+
+void conn_set_note(Conn *conn, Str note) {
+  forget_note(conn);
+  conn->note = mem_alloc(note.len + 1);
+  if (!conn->note) return;
+  memcpy(conn->note, note.ptr, note.len);
+  conn->note[note.len] = 0;
+}
+
 void conn_respond(Conn *conn, const ConnAnswer *answer) {
   if (conn->state == CONN_DYING) return;
   assert(conn->state == CONN_HANDLING && answer->status >= 200);
   conn->unanswered = false;
   if (answer->close) conn->keep_alive = false;
   Str body = answer->shared ? refbuf_str(answer->shared) : answer->body;
+  tell_answered(conn, answer->status, has_no_body(conn, answer->status) ? 0 : body.len);
   Buf *out = start_gathering(conn);
   add_head(conn, out, answer);
   if (answer->status != 204 && answer->status != 304) http_add_field_int(out, STR("Content-Length"), (int64_t)body.len);
@@ -281,6 +319,7 @@ bool conn_stream_begin(Conn *conn, const ConnAnswer *answer) {
   buf_add_str(out, conn->old ? STR("Connection: close\r\n\r\n") : STR("Transfer-Encoding: chunked\r\n\r\n"));
   conn->keep_alive = false;
   conn->state = CONN_STREAMING;
+  tell_answered(conn, answer->status, 0);
   conn->body_len = 0;
   conn->server->stats.streams++;
   conn__flush(conn);
@@ -289,16 +328,18 @@ bool conn_stream_begin(Conn *conn, const ConnAnswer *answer) {
   return true;
 }
 
-void conn_stream_send(Conn *conn, RefBuf *event) {
-  if (conn->state != CONN_STREAMING) return;
-  if (event->len == 0) return;  // an empty chunk would be the end
+bool conn_stream_send(Conn *conn, RefBuf *event) {
+  if (conn->state != CONN_STREAMING) return false;
+  if (event->len == 0) return false;  // an empty chunk would be the end
   if (!conn->iov_count) {
     conn__send_event(conn, refbuf_hold(event));
-    return;
+    return false;
   }
-  if (conn->next_event) conn->server->stats.events_replaced++;
+  bool replaces = conn->next_event != NULL;
+  if (replaces) conn->server->stats.events_replaced++;
   refbuf_drop(conn->next_event);
   conn->next_event = refbuf_hold(event);
+  return replaces;
 }
 
 void conn_stream_end(Conn *conn) {

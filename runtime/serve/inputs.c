@@ -59,6 +59,7 @@ static void submit(Serve *serve, Conn *conn, Pending *pending, int entry, const 
   }
   serve->in_hand--;
   give_back(pending);
+  serve__note_refused(serve, BUDGET_QUEUE);
   serve__problem_with(conn, 503, "busy", "too many inputs wait already (--app-queue); try again soon", STR("Retry-After: 1\r\n"));
 }
 

@@ -208,6 +208,17 @@ void serve_stop(Serve *serve, uint16_t status, const char *code, const char *det
 
 bool serve_is_quiet(const Serve *serve) { return serve->topic_count == 0 && serve->in_hand == 0; }
 
+static void tell(const Serve *serve, Conn *conn, RefBuf *event) {
+  bool replaced = conn_stream_send(conn, event);
+  if (!serve->metrics) return;
+  serve->metrics->events++;
+  serve->metrics->coalesced += replaced;
+}
+
+static void tell_all(const Topic *topic) {
+  for (const Subscriber *one = topic->subscribers; one; one = one->next) tell(topic->serve, one->conn, topic->event);
+}
+
 // The first event of a stream: how long to wait before connecting again, then the present value.
 static RefBuf *first_event(const Topic *topic) {
   Buf bytes;
@@ -234,7 +245,7 @@ static void begin_stream(Serve *serve, Conn *conn, Topic *topic) {
                        .headers = STR("Cache-Control: no-store\r\nX-Accel-Buffering: no\r\n")};
   RefBuf *first = first_event(topic);
   bool begun = conn_stream_begin(conn, &answer);
-  if (begun) conn_stream_send(conn, first ? first : topic->event);
+  if (begun) tell(serve, conn, first ? first : topic->event);
   refbuf_drop(first);
   if (begun) return;
   conn_set_user(conn, NULL);
@@ -253,7 +264,9 @@ static Topic *topic_for(Serve *serve, uint16_t entry, const ArgPair *pairs, uint
 }
 
 void serve__stream(Serve *serve, Conn *conn, uint16_t entry, const ArgPair *pairs, uint32_t count, const Args *args) {
+  conn_set_label(conn, serve->metrics, ROUTE_STREAM);
   if (serve->stream_count >= (serve->limits.streams ? serve->limits.streams : SERVE_STREAMS_MAX)) {
+    serve__note_refused(serve, BUDGET_STREAMS);
     serve__problem_with(conn, 429, "busy", "too many streams of this app are open (--app-streams)", STR("Retry-After: 5\r\n"));
     return;
   }
@@ -270,7 +283,7 @@ void serve__stream(Serve *serve, Conn *conn, uint16_t entry, const ArgPair *pair
     serve__answer_outcome(conn, &outcome);
     if (!topic->subscribers) remove_topic(topic);
   } else {
-    for (Subscriber *one = value == VALUE_NEW ? topic->subscribers : NULL; one; one = one->next) conn_stream_send(one->conn, topic->event);
+    if (value == VALUE_NEW) tell_all(topic);
     begin_stream(serve, conn, topic);
   }
   arena_free(&arena);
@@ -284,7 +297,7 @@ static void push_topic(Topic *topic, Arena *arena) {
     outcome = (AppOutcome){.problem = {.status = 404, .code = STR("not_found"), .detail = STR("the app has no such view any more")}};
   } else {
     Evaluated value = evaluate(topic, arena, &outcome);
-    for (Subscriber *one = value == VALUE_NEW ? topic->subscribers : NULL; one; one = one->next) conn_stream_send(one->conn, topic->event);
+    if (value == VALUE_NEW) tell_all(topic);
     if (value != VALUE_REFUSED) return;
   }
   Buf problem;

@@ -32,10 +32,10 @@ static Err describe_module(Serve *serve) {
   return ERR_NONE;
 }
 
-Err serve_new(Loop *loop, App *app, const Log *log, Serve **out_serve) {
+Err serve_new(Loop *loop, App *app, const Log *log, ServeMetrics *metrics, Serve **out_serve) {
   Serve *serve = mem_alloc_zero(1, sizeof *serve);
   if (!serve) return ERR_MEMORY;
-  *serve = (Serve){.loop = loop, .app = app, .log = log};
+  *serve = (Serve){.loop = loop, .app = app, .log = log, .metrics = metrics};
   serve__push_init(serve);
   Err err = describe_module(serve);
   if (err != ERR_NONE) serve_free(serve);
@@ -62,6 +62,7 @@ void serve_swapped(Serve *serve) {
   serve_published(serve);
 }
 
+uint32_t serve_stream_count(const Serve *serve) { return serve->stream_count; }
 bool serve_wants_turn(const Serve *serve) { return serve->wants_turn; }
 void serve_turned(Serve *serve) { serve->wants_turn = false; }
 
@@ -159,9 +160,11 @@ static void answer_method(Conn *conn, const HttpRequest *request, const char *al
 
 static void route_named(Serve *serve, Conn *conn, const HttpRequest *request, Str kind, Str name) {
   if (str_is(kind, "views")) {
+    conn_set_label(conn, serve->metrics, ROUTE_VIEW);
     if (is_read(request)) serve__view(serve, conn, request, name);
     else answer_method(conn, request, "GET, HEAD, OPTIONS");
   } else if (str_is(kind, "inputs")) {
+    conn_set_label(conn, serve->metrics, ROUTE_INPUT);
     if (request->method != HTTP_POST) answer_method(conn, request, "POST, OPTIONS");
     else if (is_foreign(request)) serve_problem(conn, 403, "foreign_origin", "a page of another site may not send inputs to this app");
     else serve__input(serve, conn, request, name);
@@ -185,12 +188,14 @@ static bool is_within_rate(Serve *serve, Conn *conn) {
     serve->next_us += step_us > 0 ? step_us : 1;
     return true;
   }
+  serve__note_refused(serve, BUDGET_RATE);
   serve__problem_with(conn, 429, "busy", "too many requests for this app (--app-rate)", STR("Retry-After: 1\r\n"));
   return false;
 }
 
 void serve_request(Serve *serve, Conn *conn, const HttpRequest *request, Str path) {
   conn_set_user(conn, NULL);
+  conn_set_label(conn, serve->metrics, ROUTE_OTHER);
   if (!serve_admits(conn, request, false) || asks_too_much(conn, request) || !is_within_rate(serve, conn)) return;
   Str first = {0}, second = {0}, third;
   http_path_next(&path, &first);

@@ -14,6 +14,7 @@
 #pragma once
 #include "runtime/app/app.h"
 #include "runtime/net/conn.h"
+#include "runtime/serve/metrics.h"
 
 typedef struct Serve Serve;
 
@@ -33,7 +34,8 @@ typedef struct ServeLimits {
   uint32_t streams;            // open at once; more are 429 [SERVE_STREAMS_MAX]
 } ServeLimits;
 
-MUST_USE Err serve_new(Loop *loop, App *app, const Log *log, Serve **out_serve);
+// `metrics` outlives it; NULL: nobody counts. Its requests get it as their label (conn_set_label), with a MetricsRoute.
+MUST_USE Err serve_new(Loop *loop, App *app, const Log *log, ServeMetrics *metrics, Serve **out_serve);
 void serve_limit(Serve *serve, const ServeLimits *limits);
 void serve_free(Serve *serve);     // after its connections are gone
 
@@ -49,6 +51,7 @@ void serve_swapped(Serve *serve);
 void serve_stop(Serve *serve, uint16_t status, const char *code, const char *detail);
 // Neither streams nor requests in hand: it may be freed, and made again later.
 bool serve_is_quiet(const Serve *serve);
+uint32_t serve_stream_count(const Serve *serve);
 bool serve_wants_turn(const Serve *serve);  // inputs were submitted since the app's last turn
 void serve_turned(Serve *serve);
 

@@ -18,6 +18,7 @@ struct Serve {
   Loop *loop;
   App *app;
   const Log *log;
+  ServeMetrics *metrics;          // or NULL
   RefBuf *description, *page;     // of the module as it is
   Pending *idle;                  // to be used again
   struct Reading *idle_readings;
@@ -59,6 +60,10 @@ struct Reading {
 
 // Who calls. Without tokens everybody who reaches a loopback address may read and write.
 AppCaller serve__caller(void);
+
+static inline void serve__note_refused(const Serve *serve, MetricsBudget budget) {
+  if (serve->metrics) serve->metrics->refused[budget]++;
+}
 
 // ---- problem.c
 void serve__problem_with(Conn *conn, uint16_t status, const char *code, const char *detail, Str headers);

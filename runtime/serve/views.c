@@ -99,6 +99,7 @@ static void answer_value(Serve *serve, Reading *reading, uint16_t entry, const A
   serve->in_hand--;
   conn_set_user(conn, NULL);
   give_back(reading);
+  if (err == ERR_LIMIT) serve__note_refused(serve, BUDGET_QUEUE);
   if (err == ERR_LIMIT) serve__problem_with(conn, 503, "busy", "too many views wait already (--app-queue); try again soon", STR("Retry-After: 1\r\n"));
   else serve_problem(conn, 503, "unavailable", "no memory for this request");
 }

@@ -117,7 +117,12 @@ static void note_failure(Store *store, Err err) {
 
 static void see_end(Store *store) {
   finish(store);
-  if (store->checkpoint.err == ERR_NONE) return;
+  store->page_bytes = store->pages.size;
+  if (store->checkpoint.err == ERR_NONE) {
+    store->checkpoint.log_from = store->checkpoint.begun_at;
+    store->checkpoint.begun_at = store->checkpoint.log_at;
+    return;
+  }
   store->checkpoint.log_at = 0;  // what it would have covered still counts
   note_failure(store, store->checkpoint.err);
 }

@@ -236,5 +236,6 @@ Err store__recover(Store *store, ErrText *out_text) {
   store->info.was_clean = (store->log.ended || store->log.number == 0) && !store->log.dropped_at;
   store->info.dropped_at = store->log.dropped_at;
   store->info.log_bytes = store->log.bytes_before + store->log.offset;
+  store->page_bytes = store->pages.size;
   return ERR_NONE;
 }

@@ -26,6 +26,8 @@ typedef struct Checkpoint {
   PagesRoot root;
   Buf schema;
   uint64_t log_at;             // bytes of the log when the last one that succeeded was begun
+  uint64_t log_from;           // the log before so many is gone, nearly: what the last two do not need
+  uint64_t begun_at;           // bytes of the log when the last one that succeeded, and is over, was begun
   uint64_t retry_at;           // after a failure: not before so many
   Err err;                     // of the last one
   bool finished;               // under the store's lock
@@ -41,6 +43,7 @@ struct Store {
   Log log;                     // in memory: unused
   Buf record;                  // the one in flight
   PageFile pages;              // the checkpoint's while one is running
+  uint64_t page_bytes;         // the file's size as of the last checkpoint
   Checkpoint checkpoint;
 
   TaskPool *syncs, *checkpoints;   // NULL: all is done inside store_commit

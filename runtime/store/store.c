@@ -96,6 +96,7 @@ void store_abandon(Store *store) {
 }
 
 const StoreInfo *store_info(const Store *store) { return &store->info; }
+uint64_t store_disk_bytes(const Store *store) { return store->info.log_bytes + store->page_bytes; }
 Db *store_db(Store *store) { return store->db; }
 const Schema *store_schema(const Store *store) { return store->db ? db_schema(store->db) : NULL; }
 
@@ -137,6 +138,7 @@ Err store_commit(Store *store, const StoreInput *inputs, uint32_t count, uint64_
     log_begin(&store->record);
     record_write_commit(&store->record, inputs, count, db_txn(store->db));
     TRY(prepare(store, LOG_COMMIT, number, out_text));
+    store->info.log_bytes = store->log.bytes_before + store->log.offset + store->record.len - store->checkpoint.log_from;
   }
   txn_seal(db_txn(store->db), number);
   store->info.number = number;

@@ -71,9 +71,11 @@ typedef struct StoreInfo {
   uint64_t checkpoint_before;  // the same of the one before it, or 0
   bool fell_back;          // the newest checkpoint could not be read: the one before it and the log made up for it
   Err checkpoint_err;      // how the last try of a checkpoint ended; after an error the log goes on growing, and it is tried again
-  uint64_t log_bytes;
+  uint64_t log_bytes;      // nearly: what the last checkpoint made unneeded may not be gone yet
 } StoreInfo;
 const StoreInfo *store_info(const Store *store);  // number, now_us and the hashes are kept up to date
+
+uint64_t store_disk_bytes(const Store *store);  // of log and page file, space set aside included; nearly: a checkpoint may be at it
 
 Db *store_db(Store *store);
 // The store's own copy of the schema, equal (and so with equal type ids) to the one last set.

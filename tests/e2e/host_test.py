@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import sys
@@ -10,7 +11,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from harness import QUICK, Connection, Server, case, check, equal, run, wait_until  # noqa: E402
+from harness import QUICK, ROOT, Connection, Server, case, check, equal, run, wait_until  # noqa: E402
 
 APP = """app {name}
 
@@ -113,6 +114,68 @@ def mixed(place):
             answer = connection.answer()
             equal((answer.status, answer.json()), (200, want), f"answer {i}")
         writer.join()
+
+
+def metrics(server):
+    """name{labels} -> number; checks the format on the way."""
+    answer = server.get("/metrics")
+    equal((answer.status, answer.header("content-type")), (200, "text/plain; version=0.0.4; charset=utf-8"), "metrics")
+    found, family, seen = {}, "", set()
+    for line in answer.body.decode().splitlines():
+        if line.startswith("# TYPE "):
+            family = line.split()[2]
+            check(family not in seen, f"{family} is in one place")
+            seen.add(family)
+        elif not line.startswith("#"):
+            name, number = line.rsplit(" ", 1)
+            check(name.startswith(family), line)
+            check(name not in found, f"{name} is there once")
+            found[name] = float(number)
+    return found, seen
+
+
+@case("numbers about each app, and whether the host is well")
+def numbers(place):
+    names = ["left", "right", "third"]
+    server = start(place, [module(place, name) for name in names], "--workers", 3, "--app-rate", 30, "--access-log")
+    for name, times in zip(names, (1, 5, 0)):
+        for _ in range(times):
+            add(server, name)
+    equal(server.post("/left/inputs/add", {"by": "x"}).status, 400, "a bad argument")
+    stream = server.stream("/right/views/sum")
+    stream.next()
+    limited = sum(server.get("/third/views/sum").status == 429 for _ in range(100))
+    found, families = metrics(server)
+
+    def of(name, app, labels=""):
+        return found.get(f'{name}{{app="{app}"{labels}}}')
+
+    equal([of("aup_inputs_done_total", name) for name in names], [1, 5, 0], "inputs")
+    equal([of("aup_committed_inputs_total", name) for name in names], [1, 5, 0], "committed inputs")
+    equal([of("aup_subscribers", name) for name in names], [0, 1, 0], "streams")
+    equal([of("aup_up", name) for name in names], [1, 1, 1], "up")
+    equal(of("aup_http_requests_total", "left", ',route="input",status="200"'), 1, "answers")
+    equal(of("aup_http_requests_total", "left", ',route="input",status="400"'), 1, "refused ones")
+    check(limited > 0, "some were refused")
+    equal(of("aup_budget_refusals_total", "third", ',budget="app-rate"'), limited, "refusals")
+    equal(of("aup_http_request_duration_seconds_count", "right", ',route="input"'), 5, "timed answers")
+    equal(of("aup_http_request_duration_seconds_bucket", "right", ',route="input",le="+Inf"'), 5, "the last bucket")
+    check(of("aup_stored_bytes", "right") > of("aup_stored_bytes", "third") > 0, "bytes on disk")
+    documented = set(re.findall(r"^\| `([a-z_]+)` \| (?:counter|gauge|histogram)", (ROOT / "docs/OPERATIONS.md").read_text(), re.M))
+    equal(families, documented, "all that is said is documented, and the other way round")
+    equal((server.get("/livez").status, server.get("/readyz").body), (200, b"ok\n"), "well")
+    equal(server.post("/livez", {}).status, 405, "only to be read")
+    lines = [json.loads(line) for line in server.stderr().splitlines() if '"answered"' in line]
+    check(any(line["request"] == "POST /left/inputs/add" and line["status"] == 400 for line in lines), "the access log")
+    stream.close()
+    server.stop()
+    for path in (place.dir / "data" / "left").glob("log-*"):
+        path.write_bytes(b"")
+    server = start(place, [], "--workers", 3)
+    answer = server.get("/readyz")
+    equal((answer.status, answer.body), (503, b"1 of 3 apps cannot be opened\n"), "not well")
+    found, _ = metrics(server)
+    equal([found[f'aup_up{{app="{name}"}}'] for name in names], [0, 1, 1], "which")
 
 
 @case("deploying installs and replaces, keeps state, refuses with reasons, and outlives the host")
