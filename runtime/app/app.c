@@ -85,6 +85,8 @@ int64_t app__now(App *app) {
   return app->last_now_us;
 }
 
+uint64_t app__seed(App *app) { return app->options.seeds ? rng_next(app->options.seeds) : rng_secret_u64(); }
+
 static void store_synced(void *context, uint64_t number, Err err) {
   App *app = context;
   (void)number;
@@ -135,6 +137,7 @@ static void app_free(App *app) {
 static Err open_store(App *app, ErrText *out_text) {
   const AppLimits *limits = &app->options.limits;
   StoreOptions options = {.files = app->options.files, .dir = app->options.dir, .sync_inline = app->options.sync_inline,
+                          .segment_bytes = app->options.segment_bytes, .checkpoint_bytes = app->options.checkpoint_bytes,
                           .syncs = app->options.syncs, .checkpoints = app->options.checkpoints,
                           .bytes_max = limits->state_bytes ? limits->state_bytes : APP_STATE_BYTES, .synced = store_synced, .context = app};
   TRY(store_open(&options, &app->store, out_text));
@@ -269,7 +272,7 @@ static VmStatus begin_input(App *app, AppInput *input, VmCall *out_call) {
   Txn *txn = db_txn(store_db(app->store));
   if (!input->alone) {
     input->now_us = app__now(app);
-    input->seed = rng_secret_u64();
+    input->seed = app__seed(app);
   }
   *out_call = (VmCall){.now_us = input->now_us, .seed = input->seed, .caller = input->caller.subject, .given = input->given};
   app->wait_known = false;
@@ -411,6 +414,7 @@ static void save_batch(App *app) {
 
 // The one exit: answers of a commit leave here and only once it is durable.
 static void release_saved(App *app) {
+  if (app->unpublished && !app->stopped && !is_saving(app)) app__publish(app);
   if (!app->saving_commit) return;
   if (store_durable_number(app->store) < app->saving_commit) return;
   app__publish(app);

@@ -17,6 +17,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/log.h"
+#include "runtime/base/rng.h"
 #include "runtime/store/store.h"
 
 enum {
@@ -64,6 +65,8 @@ typedef struct AppOptions {
   AppSettings settings;     // stay until app_close
   AppCounts *counts;        // gone on with, by the owner's thread; outlives the app. NULL: nobody counts
   bool sync_inline;         // no threads at all
+  uint64_t segment_bytes, checkpoint_bytes;  // of the store, see there; 0: its own
+  Rng *seeds;               // where inputs and timers take theirs from, so that a simulation does the same again; NULL: secrets
   TaskPool *syncs, *checkpoints;  // shared with other apps, see store.h; NULL: the app's own
   void (*wake)(void *context);                                // app_turn is wanted; called on any thread
   void (*published)(void *context, uint64_t commit);          // the state that views see is now that of `commit`

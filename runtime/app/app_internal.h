@@ -33,6 +33,7 @@ struct App {
   AppModule *module;
   Store *store;
   Published *published;
+  bool unpublished;          // what is durable is newer than that, for there was no memory
   ViewQueue views;
   ViewRun *idle_run;
   uint64_t view_fuel_left;   // of the round
@@ -66,6 +67,7 @@ MUST_USE Err app__set_settings(App *app, bool is_new, ErrText *out_text);
 // First state of a new store, committed and synced.
 MUST_USE Err app__start_state(App *app, ErrText *out_text);
 int64_t app__now(App *app);
+uint64_t app__seed(App *app);      // of an input or a run
 bool app__has_record_room(App *app);
 
 // ---- app_views.c

@@ -3,7 +3,6 @@
 #include <assert.h>
 
 #include "runtime/app/app_internal.h"
-#include "runtime/base/rng.h"
 #include "runtime/value/codec.h"
 
 static TimerNow app_times(App *app) {
@@ -79,7 +78,7 @@ static TimersEnd run_one(App *app, Arena *arena, bool *out_found) {
   TimerRun run = {.runner = &app->owner, .now = app_times(app), .arena = arena};
   *out_found = timers_find(&app->timers, txn_reader(txn), &run.now, arena, &due);
   if (!*out_found) return TIMERS_RAN;
-  run.call = (VmCall){.now_us = next_run_now(app), .seed = rng_secret_u64()};
+  run.call = (VmCall){.now_us = next_run_now(app), .seed = app__seed(app)};
   run.now.now_us = run.call.now_us;
   runner_use(&app->owner, module, txn_reader(txn), txn);
   app->owner.context.caller = (AppCaller){0};

@@ -11,7 +11,8 @@
 void app__publish(App *app) {
   Published *made = mem_alloc_zero(1, sizeof *made);
   Snapshot *snapshot = made ? db_snapshot_take(store_db(app->store)) : NULL;
-  if (!snapshot) {  // no memory: views go on with the state before, the next commit tries again
+  app->unpublished = !snapshot;
+  if (!snapshot) {  // no memory: views go on with the state before, the next turn tries again
     mem_free(made);
     return;
   }

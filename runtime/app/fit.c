@@ -10,7 +10,6 @@
 #include "runtime/app/args.h"
 #include "runtime/app/outbox.h"
 #include "runtime/app/settings.h"
-#include "runtime/base/rng.h"
 
 typedef struct Fit {
   App *app;
@@ -352,7 +351,7 @@ static Err move_state(App *app, const AppModule *module, ErrText *out_text) {
   arena_init(&fit.arena, 0);
   runner_init(&fit.runner, &app->owner.limits, app->options.log);
   runner_use(&fit.runner, module->module, txn_reader(db_txn(empty)), NULL);
-  fit.call = (VmCall){.now_us = app__now(app), .seed = rng_secret_u64()};
+  fit.call = (VmCall){.now_us = app__now(app), .seed = app__seed(app)};
   Err err = plan_and_move(&fit, module, out_text);
   runner_free(&fit.runner);
   arena_free(&fit.arena);
@@ -382,7 +381,7 @@ Err app__start_state(App *app, ErrText *out_text) {
   arena_init(&arena, 0);
   Txn *txn = db_txn(store_db(app->store));
   AppOutcome outcome = {0};
-  VmCall call = {.now_us = app__now(app), .seed = rng_secret_u64()};
+  VmCall call = {.now_us = app__now(app), .seed = app__seed(app)};
   runner_use(&app->owner, app->module->module, txn_reader(txn), txn);
   app->owner.context.caller = (AppCaller){0};
   VmStatus status = runner_start_state(&app->owner, &call, &outcome, &arena);
