@@ -300,7 +300,7 @@ static int compare_groups(const void *a, const void *b, void *context) {
 
 bool groups__finish(Exec *exec, Groups *groups) {
   if (groups->stage->kind == STAGE_AGGREGATE && groups->count == 0) {
-    if (!grow(exec, groups)) return out_of_memory(exec);
+    if (!groups->cap && !grow(exec, groups)) return out_of_memory(exec);
     memset(groups->accumulators, 0, sizeof(Accumulator) * groups->stage->aggregate_count);
     groups->count = 1;
   }
