@@ -78,7 +78,8 @@ void outcome_fault(AppOutcome *outcome, const Module *module, const VmFault *fau
   LOG_EVENT(log, LOG_ERROR, "fault in the app", LOG_TEXT("app", module->name), LOG_TEXT("fault", str_from(FAULTS[fault->kind].code)),
             LOG_TEXT("id", id), LOG_TEXT("in", module->functions[fault->function].name), LOG_TEXT("file", place.file),
             LOG_INT("line", place.line), LOG_TEXT("why", note));
-  Str detail = arena_format(arena, "%s (%s:%u)", FAULTS[fault->kind].words, place.file.len ? place.file.ptr : "?", place.line);
+  Str file = place.file.len ? place.file : STR("?");
+  Str detail = arena_format(arena, "%s (" STR_FMT ":%u)", FAULTS[fault->kind].words, STR_ARG(file), place.line);
   *outcome = (AppOutcome){.kind = APP_FAULT,
                           .problem = {.status = budget ? 503 : 500, .code = str_from(FAULTS[fault->kind].code), .detail = detail, .id = id, .error = UINT16_MAX}};
 }
