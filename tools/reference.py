@@ -56,7 +56,7 @@ def constant(name):
 
 def unsupported():
     """What the compiler says behind `not supported yet: `, with … for what it fills in."""
-    found = re.findall(r'"not supported yet: ((?:[^"\\]|\\.)+)"', sources()) + re.findall(r'emit_unsupported\(e, [^"]*"((?:[^"\\]|\\.)*)"', sources())
+    found = re.findall(r'"not supported yet: ((?:[^"\\]|\\.)+)"', sources())
     plain = {unquote(re.sub(r"%\.?\*?[a-z]", "…", text)).replace("`", "'") for text in found}
     return {text for text in plain if text not in ("", "…")}
 

@@ -5,14 +5,6 @@
 
 static uint16_t index_of(const Fn *fn) { return fn ? fn->h.index : NO_FUNCTION; }
 
-static void say_several_was(Check *check, Span span) { diag_add(check->diags, DIAG_E900, span, "not supported yet: more than one `was`"); }
-
-static Str was_of(Check *check, const NameList *was) {
-  if (!was->count) return STR("");
-  if (was->count > 1) say_several_was(check, was->items[1].span);
-  return sym_str(check, was->items[0].sym);
-}
-
 // ---- schema -----------------------------------------------------------------------------------
 
 static Str column_name(Check *check, const TableInfo *table, uint32_t i) {
@@ -55,22 +47,11 @@ static void fill_table(Check *check, const TableInfo *table, TableDef *out) {
   fill_indexes(check, table, out);
 }
 
-static Str mod_was(Check *check, const Field *field) {
-  Str was = STR("");
-  for (uint32_t i = 0; field && i < field->mods.count; i++) {
-    const Mod *mod = &field->mods.items[i];
-    if (mod->kind != MOD_WAS) continue;
-    if (was.len) { say_several_was(check, mod->span); break; }
-    was = sym_str(check, mod->name.sym);
-  }
-  return was;
-}
-
 static const ColumnMeta *column_metas(Check *check, const TableInfo *table) {
   ColumnMeta *metas = CHECK_ARRAY(check, ColumnMeta, table->column_count);
   for (uint32_t i = 0; metas && i < table->column_count; i++) {
     const ColumnInfo *column = &table->columns[i];
-    metas[i] = (ColumnMeta){.default_function = index_of(column->initial), .limits = column->setting ? check->settings.items[column->setting - 1].limits : column->limits, .was = column->was.len ? column->was : mod_was(check, column->field),
+    metas[i] = (ColumnMeta){.default_function = index_of(column->initial), .limits = column->setting ? check->settings.items[column->setting - 1].limits : column->limits,
                             .hints = hints_of(check, column->field ? &column->field->annots : NULL, column->field ? column->field->doc : NULL)};
   }
   return metas;
@@ -81,7 +62,6 @@ static void fill_table_meta(Check *check, const TableInfo *table, TableMeta *out
   for (uint32_t i = 0; computed && i < table->computed_count; i++)
     computed[i] = (ComputedDef){.name = sym_str(check, table->computed[i].sym), .function = index_of(table->computed[i].fn), .hints = hints_of(check, NULL, table->computed[i].item->doc)};
   *out = (TableMeta){.columns = column_metas(check, table), .check_function = index_of(table->rules), .computed_count = (uint16_t)table->computed_count, .computed = computed,
-                     .was = table->decl ? was_of(check, &table->decl->header.was) : STR(""),
                      .hints = hints_of(check, table->decl ? &table->decl->header.annots : NULL, table->decl ? table->decl->doc : NULL)};
 }
 
@@ -143,7 +123,7 @@ static void fill_entry(Check *check, const Fn *fn, EntryDef *out) {
   const Decl *decl = fn->decl;
   bool is_view = decl->kind == DECL_VIEW;
   *out = (EntryDef){.kind = decl->kind == DECL_INPUT ? ENTRY_INPUT : is_view ? ENTRY_VIEW : ENTRY_RECEIVE, .name = sym_str(check, decl->name.sym),
-                    .was = was_of(check, &decl->header.was), .function = fn->h.index, .param_count = (uint16_t)fn->param_count, .params = params_of(check, fn),
+                    .function = fn->h.index, .param_count = (uint16_t)fn->param_count, .params = params_of(check, fn),
                     .result = fn->h.result, .access = access_of(check, decl), .per_caller = fn->total_effects & EFFECT_CALLER,
                     .hints = hints_of(check, &decl->header.annots, decl->doc)};
   if (is_view) out->paged = paged_of(check, fn);
@@ -189,7 +169,6 @@ static void fill_outputs(Check *check, Module *module) {
   for (uint32_t i = 0; outputs && i < check->outputs.count; i++) {
     const OutputInfo *output = &check->outputs.items[i];
     outputs[i] = (OutputDef){sym_str(check, output->sym), (uint16_t)output->param_count, output->fields, hints_of(check, &output->decl->header.annots, output->decl->doc)};
-    if (output->decl->header.was.count) diag_add(check->diags, DIAG_E900, output->decl->header.was.items[0].span, "not supported yet: `was` on an output");
   }
   module->outputs = outputs;
   module->output_count = (uint16_t)check->outputs.count;
@@ -202,7 +181,6 @@ static void fill_timers(Check *check, Module *module) {
     timers[i] = (TimerDef){.kind = timer->kind, .name = timer->name.len ? timer->name : sym_str(check, timer->sym), .period_us = timer->period_us, .at_us = timer->at_us,
                            .table = timer->table ? timer->table->id : 0, .column = timer->column, .function = index_of(timer->fn),
                            .kept = timer->kept, .tries = timer->tries, .begun = timer->begun};
-    if (timer->decl->kind == DECL_TIMER) was_of(check, &timer->decl->header.was);
   }
   module->timers = timers;
   module->timer_count = (uint16_t)check->timers.count;
@@ -318,6 +296,9 @@ void assemble_module(Check *check) {
   fill_roles(check, module);
   fill_outputs(check, module);
   fill_timers(check, module);
+  words_fill(check, module);
+  module->field_rules = check->field_rules.items;
+  module->field_rule_count = check->field_rules.count;
   fill_settings(check, module);
   pages_fill(check, module);
   module->tests = named_functions(check, check->tests.items, check->tests.count);

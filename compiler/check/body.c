@@ -242,7 +242,9 @@ static void check_block_body(Check *check, Fn *fn) {
 }
 
 static void check_body_of(Check *check, Fn *fn) {
-  if (fn->self && !fn->value) {
+  if (fn->makes_case) {
+    maker_body(check, fn);
+  } else if (fn->self && !fn->value) {
     if (fn->h.kind == FUNCTION_CHECK) rules_body(check, fn);
     else insert_body(check, fn);
   } else if (fn->value) {
@@ -287,6 +289,7 @@ void body_check(Check *check, Fn *fn) {
   add_params(check, fn);
   fn->h.param_count = fn->self && !fn->self_is_params ? 1 : fn->param_count;
   check_body_of(check, fn);
+  param_rules(check, fn);
   scope_close(check, mark);
   keep_locals(check, fn);
   if (body.outer) show_names(check, body.outer->binding_base, body.binding_base);

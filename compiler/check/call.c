@@ -65,6 +65,7 @@ static bool fill_missing(Check *check, const Callee *callee, HExpr **out, bool i
   bool sound = true, said = false;
   for (uint32_t i = 0; i < callee->count; i++) {
     if (out[i]) continue;
+    if (callee->params[i].fallback) { out[i] = callee->params[i].fallback; sound &= !is_poison(out[i]); continue; }
     bool optional = callee->params[i].initial || types_is(&check->types, callee->params[i].type, TYPE_OPTIONAL);
     if (!optional && callee->params[i].type != ID_POISON) { if (!said) say_missing(check, &callee->params[i], callee); said = true; }
     sound &= optional;
@@ -227,10 +228,13 @@ HExpr *check_case(Check *check, const Expr *call, Name name, uint16_t number) {
   }
   Param params[ENTRY_PARAMS_MAX];
   for (uint32_t i = 0; i < def->field_count; i++)
-    params[i] = (Param){.sym = written->fields.items[i].name.sym, .span = written->fields.items[i].name.span, .type = def->fields[i].type};
+    params[i] = (Param){.sym = written->fields.items[i].name.sym, .span = written->fields.items[i].name.span, .type = def->fields[i].type,
+                        .fallback = written->fields.items[i].initial ? field_default(check, (FieldRule){.owner = number, .tag = (uint16_t)tag, .field = (uint16_t)i}, &written->fields.items[i], def->fields[i].type, call->span) : NULL};
   HExpr *made = h_args(check, H_VARIANT, type, def->field_count, call->span);
   made->index = tag;
-  return made->args.count && check_args(check, &call->call.args, NULL, &(Callee){name, params, def->field_count}, made->args.items, NULL) ? made : h_poison(check, call->span);
+  if (!made->args.count || !check_args(check, &call->call.args, NULL, &(Callee){name, params, def->field_count}, made->args.items, NULL)) return h_poison(check, call->span);
+  Fn *maker = case_maker(check, number, (uint16_t)tag);
+  return maker && check->body ? call_fn(check, maker, made->args.items, made->args.count, call->span) : made;
 }
 
 // ---- reject -----------------------------------------------------------------------------------
@@ -265,6 +269,7 @@ static void reject_declared(Check *check, const ErrorUse *use, ErrorInfo *error,
   error->used = true;
   if (!args.items || !check_args(check, &use->args, NULL, &(Callee){use->name, error->params, error->param_count}, args.items, NULL)) return;
   for (uint32_t i = 0; i < args.count; i++) args.items[i] = keep_in_local(check, out, args.items[i]);
+  args_rules(check, error->params, args.items, args.count, out);
   HExpr *message = error->message ? call_fn(check, error->message, args.items, args.count, use->span) : h_text(check, error->decl->title ? error->decl->title->text : STR(""), use->span);
   add_reject(check, out, index, message, args, use->span);
 }

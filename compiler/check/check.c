@@ -53,6 +53,8 @@ static void find_words(Check *check) {
 static bool init(Check *check) {
   map_init(&check->members, check->arena);
   map_init(&check->said, check->arena);
+  map_init(&check->rule_numbers, check->arena);
+  map_init(&check->makers, check->arena);
   find_words(check);
   check->sym_count = check->ast->names.count + 1;
   for (int i = 0; i < SPACE_COUNT; i++) check->spaces[i] = CHECK_ARRAY(check, uint32_t, check->sym_count);
@@ -72,8 +74,10 @@ static void run(Check *check) {
   tables_indexes(check);
   insert_signatures(check);
   bodies_all(check);
+  fields_settle(check);
   effects_all(check);
   check_outside(check);
+  words_check(check);
   if (check->types.bad) diag_add(check->diags, DIAG_E026, check->types.bad_at, "%s", check->types.bad);
 }
 

@@ -190,7 +190,11 @@ static void declare_one(Check *check, const Decl *decl) {
       }
       return;
     case DECL_MIGRATE: diag_add(check->diags, DIAG_E900, decl->span, "not supported yet: migrate"); return;
-    case DECL_DROP: diag_add(check->diags, DIAG_E900, decl->span, "not supported yet: drop"); return;
+    case DECL_DROP: {
+      const Decl **drop = LIST_ADD(check, &check->drops);
+      if (drop) *drop = decl;
+      return;
+    }
   }
 }
 

@@ -38,6 +38,7 @@ typedef struct Param {
   TypeId type;
   const Field *field;    // NULL: made by the checker
   Fn *initial;           // FUNCTION_DEFAULT, or NULL
+  HExpr *fallback;       // the default of a case's field, or NULL
   Limits limits;
 } Param;
 
@@ -58,6 +59,8 @@ struct Fn {
   const StmtBlock *block;
   TableInfo *self;       // names of its columns are values in the body
   bool self_is_params;   // its parameters are the columns of a row that is not there yet
+  bool makes_case;       // it makes the case `case_tag` of its result, whose fields have limits
+  uint16_t case_tag;
   uint16_t entry;        // when is_entry
   uint32_t call_count, call_room;
   Call *calls;

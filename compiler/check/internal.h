@@ -29,6 +29,17 @@ const char *type_article(Str name);                // "a " or "an "
 Limits limits_of(Check *check, const Field *field, TypeId type);
 NamedType *named_find(Check *check, Sym sym);
 
+enum { ENUM_FIELD_CASES_MAX = 256 };               // the cases that may have fields: their numbers stand in one byte of an instruction
+
+// ---- fields.c: defaults and limits of fields of records and cases -----------------------------
+void fields_settle(Check *check);                  // of all types that are there by now
+const FieldRule *field_rule(Check *check, FieldRule of);  // `of`: owner, tag, field; NULL: it has none
+HExpr *field_default(Check *check, FieldRule of, const Field *field, TypeId type, Span span);  // NULL: it must be given
+bool constant_value(Check *check, const HExpr *a, Value *out);
+Fn *case_maker(Check *check, uint16_t number, uint16_t tag);  // NULL: the case has no limits
+void maker_body(Check *check, Fn *fn);
+static inline bool limits_any(Limits limits) { return limits.min != NO_CONSTANT || limits.max != NO_CONSTANT; }
+
 // ---- tables.c ---------------------------------------------------------------------------------
 void tables_declare(Check *check);                 // numbers and references
 void tables_columns(Check *check);                 // columns, keys, computed fields
@@ -50,6 +61,8 @@ void effects_all(Check *check);                    // order of functions, E108, 
 void check_effects(Check *check, Fn *fn);
 void check_outside(Check *check);                  // headers, hints, pages
 void assemble_module(Check *check);
+void words_fill(Check *check, Module *module);     // words.c: `was` and `drop`
+void words_check(Check *check);                    // E104 where what is dropped is still there
 void pages_check(Check *check);                    // pages.c
 void pages_fill(Check *check, Module *module);
 Hints hints_of(Check *check, const AnnotList *annots, const Doc *doc);

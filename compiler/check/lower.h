@@ -82,6 +82,8 @@ HExpr *check_unary(Check *check, const Expr *expr, TypeId want);
 HExpr *arithmetic(Check *check, Oper op, HExpr *a, HExpr *b, Span span, Span op_span);
 HExpr *comparison(Check *check, Oper op, HExpr *a, HExpr *b, Span span);
 HExpr *check_record(Check *check, const Expr *expr, TypeId want);                  // record.c
+bool has_members(Check *check, const HExpr *rest, Span span);                     // of what `..` copies; false: E201 was said
+bool has_member(Check *check, TypeId type, Sym sym);                               // of a record or row
 HExpr *check_list(Check *check, const Expr *expr, TypeId want);
 HExpr *check_insert(Check *check, const Expr *expr);
 HExpr *check_match(Check *check, const Expr *expr, TypeId want);                   // match.c
@@ -115,6 +117,9 @@ HStmt *stmt_add(Check *check, HStmtList *list, HStmtKind kind, Span span);
 bool table_has_rules(const TableInfo *table);
 void rules_body(Check *check, Fn *fn);
 void insert_body(Check *check, Fn *fn);
+// Rejections for values past the limits of their parameters: `values` are simple; and those of a function, put before its body.
+void args_rules(Check *check, const Param *params, HExpr **values, uint32_t count, HStmtList *out);
+void param_rules(Check *check, Fn *fn);
 
 // ---- fold.c -----------------------------------------------------------------------------------
 HExpr *fold(Check *check, HExpr *a);               // the constant it always is, or itself; E214

@@ -39,18 +39,13 @@ static void say_twice(Check *check, Name name, Span first, const char *what) {
   if (!span_is_none(first)) diag_label(check->diags, diag, first, "it was declared here");
 }
 
-// What only a field of a table can be; `limits`: `min` and `max` may stand here.
-static void refuse_mods(Check *check, const Field *field, const char *where, bool limits) {
+// What only a field of a table can be. `names`: `was` may stand here.
+static void refuse_mods(Check *check, const Field *field, bool names) {
   for (uint32_t i = 0; i < field->mods.count; i++) {
     const Mod *mod = &field->mods.items[i];
-    if (mod->kind == MOD_WAS) diag_add(check->diags, DIAG_E900, mod->span, "not supported yet: `was` on a field of %s", where);
-    else if (mod->kind == MOD_MIN || mod->kind == MOD_MAX) {
-      if (!limits) diag_add(check->diags, DIAG_E900, mod->span, "not supported yet: `%s` on a field of %s", mod->kind == MOD_MIN ? "min" : "max", where);
-    }
-    else {
-      Diag *diag = diag_add(check->diags, DIAG_E311, mod->span, "only a field of a table can be this");
-      diag_help(check->diags, diag, "remove it");
-    }
+    if (mod->kind == MOD_MIN || mod->kind == MOD_MAX || (mod->kind == MOD_WAS && names)) continue;
+    Diag *diag = diag_add(check->diags, DIAG_E311, mod->span, mod->kind == MOD_WAS ? "an unnamed record keeps no old names" : "only a field of a table can be this");
+    diag_help(check->diags, diag, mod->kind == MOD_WAS ? "declare it as a `record`" : "remove it");
   }
 }
 
@@ -66,7 +61,7 @@ static void resolve_fields(Check *check, const FieldList *fields, Owner owner, u
     TypeId type = resolve_field(check, field);
     defs[i] = (FieldDef){.name = sym_str(check, field->name.sym), .type = type, .has_default = field->initial != NULL};
     syms[i] = field->name.sym;
-    refuse_mods(check, field, owner == OWNER_RECORD ? "a record" : "a case", owner == OWNER_RECORD);
+    refuse_mods(check, field, true);
     if (!member_add(check, owner, number, field->name.sym, i)) {
       uint32_t first = member_find(check, owner, number, field->name.sym);
       say_twice(check, field->name, fields->items[first].name.span, "field");
@@ -84,8 +79,6 @@ static void resolve_record(Check *check, NamedType *named) {
   const Decl *decl = named->decl;
   named->type = types_new_record(&check->types, sym_str(check, decl->name.sym), decl);
   if (named->type == ID_POISON || !check_field_count(check, decl->name.span, decl->record.fields.count, FIELD_COUNT_MAX, "the number of fields of a record", "FIELD_COUNT_MAX")) { named->type = ID_POISON; return; }
-  if (decl->record.drops.count) diag_add(check->diags, DIAG_E900, decl->record.drops.items[0].span, "not supported yet: drop in a record");
-  if (decl->header.was.count) diag_add(check->diags, DIAG_E900, decl->header.was.items[0].span, "not supported yet: `was` on a record");
   uint32_t number = types_of(&check->types, named->type);
   FieldDef *defs;
   Sym *syms;
@@ -101,10 +94,7 @@ static void resolve_case(Check *check, const Case *written, CaseDef *out) {
   FieldDef *defs = NULL;
   Sym *syms;
   if (written->fields.count) resolve_fields(check, &written->fields, OWNER_CASE, check->case_owners++, &defs, &syms);
-  for (uint32_t i = 0; i < written->fields.count; i++)
-    if (written->fields.items[i].initial) diag_add(check->diags, DIAG_E900, written->fields.items[i].initial->span, "not supported yet: a default in a case");
   out->fields = defs;
-  if (written->was.count) diag_add(check->diags, DIAG_E900, written->was.items[0].span, "not supported yet: `was` on a case");
 }
 
 static void resolve_enum(Check *check, NamedType *named) {
@@ -113,8 +103,6 @@ static void resolve_enum(Check *check, NamedType *named) {
   named->type = types_new_enum(&check->types, sym_str(check, decl->name.sym), decl);
   if (named->type == ID_POISON || !check_field_count(check, decl->name.span, cases->count, CASE_COUNT_MAX, "the number of cases of an enum", "CASE_COUNT_MAX")) { named->type = ID_POISON; return; }
   if (!cases->count) diag_help(check->diags, diag_add(check->diags, DIAG_E205, decl->name.span, "the enum `" STR_FMT "` has no case", SYM_ARG(check, decl->name.sym)), "write at least one");
-  if (decl->enumeration.drops.count) diag_add(check->diags, DIAG_E900, decl->enumeration.drops.items[0].span, "not supported yet: drop in an enum");
-  if (decl->header.was.count) diag_add(check->diags, DIAG_E900, decl->header.was.items[0].span, "not supported yet: `was` on an enum");
   uint32_t number = types_of(&check->types, named->type);
   CaseDef *defs = CHECK_ARRAY(check, CaseDef, cases->count);
   if (!defs) return;
@@ -122,6 +110,9 @@ static void resolve_enum(Check *check, NamedType *named) {
   for (uint32_t i = 0; i < cases->count; i++) {
     resolve_case(check, &cases->items[i], &defs[i]);
     plain &= defs[i].field_count == 0;
+    if (i >= ENUM_FIELD_CASES_MAX && defs[i].field_count)
+      diag_help(check->diags, diag_add(check->diags, DIAG_E026, cases->items[i].name.span, "the cases with fields are among the first %d of an enum (ENUM_FIELD_CASES_MAX)", ENUM_FIELD_CASES_MAX),
+                "write it before those without fields");
     if (!member_add(check, OWNER_ENUM, number, cases->items[i].name.sym, i))
       say_twice(check, cases->items[i].name, cases->items[member_find(check, OWNER_ENUM, number, cases->items[i].name.sym)].name.span, "case");
   }
@@ -230,16 +221,16 @@ static TypeId resolve_shape(Check *check, const TypeExpr *written) {
   FieldDef *defs = CHECK_ARRAY(check, FieldDef, count);
   Sym *syms = CHECK_ARRAY(check, Sym, count);
   if (!defs || !syms) return ID_POISON;
-  bool sound = true;
+  bool sound = true, ruled = false;
   for (uint32_t i = 0; i < count; i++) {
     const Field *field = &written->fields.items[i];
-    defs[i] = (FieldDef){.name = sym_str(check, field->name.sym), .type = resolve_field(check, field)};
+    defs[i] = (FieldDef){.name = sym_str(check, field->name.sym), .type = resolve_field(check, field), .has_default = field->initial != NULL};
     syms[i] = field->name.sym;
-    refuse_mods(check, field, "an unnamed record", false);
-    if (field->initial) diag_add(check->diags, DIAG_E900, field->initial->span, "not supported yet: a default in an unnamed record");
+    refuse_mods(check, field, false);
+    ruled |= field->initial || field->mods.count;
     sound &= defs[i].type != ID_POISON;
   }
-  TypeId type = sound ? types_shape(&check->types, count, defs, syms) : ID_POISON;
+  TypeId type = !sound ? ID_POISON : ruled ? types_ruled_shape(&check->types, &written->fields, defs, syms) : types_shape(&check->types, count, defs, syms);
   if (type == ID_POISON) return type;
   uint32_t number = types_of(&check->types, type);
   for (uint32_t i = 0; i < count; i++) {

@@ -53,22 +53,31 @@ static void fill_member(Check *check, Filler *f, const Member *member) {
   slot->value = value;
 }
 
-// `..x`: the members of x that are not written. Says false when x has no members.
+bool has_member(Check *check, TypeId type, Sym sym) {
+  const TableInfo *table = table_of(check, type);
+  if (table) return column_find(check, table, sym) != MAP_NOTHING;
+  uint32_t record = types_of(&check->types, type);
+  for (uint32_t k = 0; k < check->types.records[record].field_count; k++)
+    if (check->types.infos[record].syms[k] == sym) return true;
+  return false;
+}
+
+bool has_members(Check *check, const HExpr *rest, Span span) {
+  if (table_of(check, rest->type) || types_is(&check->types, rest->type, TYPE_RECORD)) return true;
+  Str name = type_name(check, rest->type);
+  if (!is_poison(rest)) diag_add(check->diags, DIAG_E201, span, "`..` takes the fields of a record or row, this is %s" STR_FMT, type_article(name), STR_ARG(name));
+  return false;
+}
+
+// `..x`: the members of x that are not written.
 static void fill_rest(Check *check, Filler *f, HExpr *rest, Span span) {
-  TableInfo *table = table_of(check, rest->type);
-  if (!table && !types_is(&check->types, rest->type, TYPE_RECORD)) {
-    Str name = type_name(check, rest->type);
-    if (!is_poison(rest)) diag_add(check->diags, DIAG_E201, span, "`..` takes the fields of a record or row, this is %s" STR_FMT, type_article(name), STR_ARG(name));
+  if (!has_members(check, rest, span)) {
     f->poisoned = true;
     return;
   }
-  uint32_t record = table ? 0 : types_of(&check->types, rest->type);
   for (uint32_t i = 0; i < f->count; i++) {
     Slot *slot = &f->slots[i];
-    if (slot->value || !slot->sym) continue;
-    bool has = table ? column_find(check, table, slot->sym) != MAP_NOTHING : false;
-    for (uint32_t k = 0; !table && k < check->types.records[record].field_count && !has; k++) has = check->types.infos[record].syms[k] == slot->sym;
-    if (!has) continue;
+    if (slot->value || !slot->sym || !has_member(check, rest->type, slot->sym)) continue;
     HExpr *field = field_of(check, rest, (Name){.sym = slot->sym, .span = span}, span);
     slot->value = coerce(check, field, slot->type, &(Why){.what = "the field", .name = slot->sym, .span = slot->span});
     f->poisoned |= is_poison(slot->value);
@@ -102,25 +111,18 @@ static void say_missing(Check *check, Filler *f, const Slot *slot, Span span) {
 
 // ---- records ----------------------------------------------------------------------------------
 
-static HExpr *record_default(Check *check, const Decl *decl, uint32_t field, TypeId type, Span span) {
-  const Expr *initial = decl ? decl->record.fields.items[field].initial : NULL;
-  if (!initial) return types_is(&check->types, type, TYPE_OPTIONAL) ? h_none(check, type, span) : NULL;
-  HExpr *value = check_value(check, initial, type, &(Why){.what = "the field", .name = decl->record.fields.items[field].name.sym, .span = decl->record.fields.items[field].name.span});
-  return is_poison(value) || value->kind != H_CONST ? h_poison(check, span) : h_const(check, type, value->value, span);  // what it may be: signatures.c
-}
-
 static HExpr *record_as(Check *check, const Expr *expr, TypeId want) {
   uint32_t number = types_of(&check->types, want);
   const RecordDef *def = &check->types.records[number];
-  const Decl *decl = check->types.infos[number].decl;
+  const FieldList *fields = check->types.infos[number].fields;
   Filler f = {.slots = CHECK_ARRAY(check, Slot, def->field_count), .count = def->field_count, .kind = OWNER_RECORD, .owner = number, .literal = expr, .type = want};
   if (!f.slots) return h_poison(check, expr->span);
   for (uint32_t i = 0; i < f.count; i++)
-    f.slots[i] = (Slot){.sym = check->types.infos[number].syms[i], .span = decl ? decl->record.fields.items[i].name.span : (Span){0}, .type = def->fields[i].type};
+    f.slots[i] = (Slot){.sym = check->types.infos[number].syms[i], .span = fields ? fields->items[i].name.span : (Span){0}, .type = def->fields[i].type};
   LocalId local;
   HExpr *rest = fill(check, &f, &local), *made = h_args(check, H_RECORD, want, f.count, expr->span);
   for (uint32_t i = 0; i < made->args.count; i++) {
-    if (!f.slots[i].value) f.slots[i].value = record_default(check, decl, i, f.slots[i].type, expr->span);
+    if (!f.slots[i].value) f.slots[i].value = field_default(check, (FieldRule){.owner = (uint16_t)number, .tag = NO_CASE, .field = (uint16_t)i}, fields ? &fields->items[i] : NULL, f.slots[i].type, expr->span);
     if (!f.slots[i].value) say_missing(check, &f, &f.slots[i], (Span){expr->span.start, expr->span.start + 1});
     made->args.items[i] = f.slots[i].value;
   }
@@ -147,21 +149,70 @@ static void add_to_shape(Check *check, Shape *s, Sym sym, HExpr *value, Span spa
   s->values[s->count++] = fit(check, value);
 }
 
-static HExpr *record_inferred(Check *check, const Expr *expr) {
-  uint32_t count = expr->members.count;
-  if (count > FIELD_COUNT_MAX) { diag_add(check->diags, DIAG_E026, expr->span, "a record has at most %d fields (FIELD_COUNT_MAX)", FIELD_COUNT_MAX); return h_poison(check, expr->span); }
-  Shape s = {CHECK_ARRAY(check, FieldDef, count), CHECK_ARRAY(check, Sym, count), CHECK_ARRAY(check, HExpr *, count), 0, false};
-  if (!s.fields || !s.syms || !s.values) return h_poison(check, expr->span);
-  for (uint32_t i = 0; i < count; i++) {
+static bool is_written(const Expr *expr, Sym sym) {
+  for (uint32_t i = 0; i < expr->members.count; i++)
+    if (!expr->members.items[i].is_rest && expr->members.items[i].name.sym == sym) return true;
+  return false;
+}
+
+// The fields of what `..` copies: all of a record; of a row those that are columns of the language.
+static uint32_t member_syms(Check *check, TypeId type, const Sym **out_syms) {
+  const TableInfo *table = table_of(check, type);
+  if (!table) {
+    uint32_t record = types_of(&check->types, type);
+    *out_syms = check->types.infos[record].syms;
+    return check->types.records[record].field_count;
+  }
+  Sym *syms = CHECK_ARRAY(check, Sym, table->column_count);
+  uint32_t count = 0;
+  for (uint32_t i = 0; syms && i < table->column_count; i++)
+    if (!table->columns[i].hidden) syms[count++] = table->columns[i].sym;
+  *out_syms = syms;
+  return count;
+}
+
+// What `..` copies stands first, in its own order; `rest` is simple.
+static void add_rest_to_shape(Check *check, const Expr *expr, Shape *s, HExpr *rest, Span span) {
+  const Sym *syms;
+  uint32_t count = member_syms(check, rest->type, &syms);
+  for (uint32_t i = 0; syms && i < count; i++)
+    if (!is_written(expr, syms[i])) add_to_shape(check, s, syms[i], field_of(check, rest, (Name){.sym = syms[i], .span = span}, span), span);
+}
+
+static uint32_t rest_count(Check *check, TypeId type) {
+  const Sym *syms;
+  return member_syms(check, type, &syms);
+}
+
+static const Member *rest_of(Check *check, const Expr *expr) {
+  const Member *rest = NULL;
+  for (uint32_t i = 0; i < expr->members.count; i++) {
     const Member *member = &expr->members.items[i];
-    HExpr *value = check_expr(check, member->value, TYPE_NONE);
-    if (member->is_rest) { diag_add(check->diags, DIAG_E900, member->span, "not supported yet: `..` in a record whose type is not given"); s.poisoned = true; continue; }
-    add_to_shape(check, &s, member->name.sym, value, member->name.span);
+    if (!member->is_rest) continue;
+    if (rest) diag_add(check->diags, DIAG_E205, member->span, "one `..` is enough");
+    else rest = member;
+  }
+  return rest;
+}
+
+static HExpr *record_inferred(Check *check, const Expr *expr) {
+  const Member *rest = rest_of(check, expr);
+  HExpr *copied = rest ? need_open(check, check_expr(check, rest->value, TYPE_NONE), "behind `..`") : NULL;
+  bool sound = !rest || has_members(check, copied, rest->span);
+  uint64_t count = expr->members.count + (rest && sound ? rest_count(check, copied->type) : 0);
+  if (count > FIELD_COUNT_MAX) { diag_add(check->diags, DIAG_E026, expr->span, "a record has at most %d fields (FIELD_COUNT_MAX)", FIELD_COUNT_MAX); return h_poison(check, expr->span); }
+  Shape s = {CHECK_ARRAY(check, FieldDef, count), CHECK_ARRAY(check, Sym, count), CHECK_ARRAY(check, HExpr *, count), 0, !sound};
+  if (!s.fields || !s.syms || !s.values) return h_poison(check, expr->span);
+  LocalId local = NO_LOCAL;
+  if (rest && sound) add_rest_to_shape(check, expr, &s, h_let_begin(check, copied, &local), rest->span);
+  for (uint32_t i = 0; i < expr->members.count; i++) {
+    const Member *member = &expr->members.items[i];
+    if (!member->is_rest) add_to_shape(check, &s, member->name.sym, check_expr(check, member->value, TYPE_NONE), member->name.span);
   }
   if (s.poisoned) return h_poison(check, expr->span);
   HExpr *made = h_new(check, H_RECORD, types_shape(&check->types, s.count, s.fields, s.syms), expr->span);
   made->args = (HExprs){.count = s.count, .items = s.values};
-  return made;
+  return rest ? h_let_end(check, local, copied, made) : made;
 }
 
 // Where a map from texts is wanted the names are its keys: `{ small: 1, large: 2 }`.

@@ -37,28 +37,48 @@ static HExpr *measured(Check *check, HExpr *value) {
   return counts ? h_unary(check, H_COUNT, ID_INT, value, value->span) : value;
 }
 
-static void reject_limit(Check *check, HStmtList *out, const ColumnInfo *column, bool is_min, Span span) {
-  HStmt *made = stmt_add(check, out, HS_REJECT, span);
+// A value and the limits that it must keep; `error`: what it rejects with when it does not.
+typedef struct Limited { Sym sym; Span span; Limits limits; uint16_t error; } Limited;
+
+static void reject_limit(Check *check, HStmtList *out, const Limited *of, bool is_min) {
+  HStmt *made = stmt_add(check, out, HS_REJECT, of->span);
   if (!made) return;
-  const Constant *limit = &check->program->constants[is_min ? column->limits.min : column->limits.max];
-  HExpr *parts = h_args(check, H_TEXT, ID_TEXT, 3, span);
+  const Constant *limit = &check->program->constants[is_min ? of->limits.min : of->limits.max];
+  HExpr *parts = h_args(check, H_TEXT, ID_TEXT, 3, of->span);
   if (!parts->args.count) return;
-  parts->args.items[0] = h_text(check, sym_str(check, column->sym), span);
-  parts->args.items[1] = h_text(check, is_min ? STR(" must be at least ") : STR(" must be at most "), span);
-  parts->args.items[2] = h_to_text(check, h_const(check, limit->type, limit->value, span));
-  made->index = ERROR_CHECK_FAILED;
+  parts->args.items[0] = h_text(check, sym_str(check, of->sym), of->span);
+  parts->args.items[1] = h_text(check, is_min ? STR(" must be at least ") : STR(" must be at most "), of->span);
+  parts->args.items[2] = h_to_text(check, h_const(check, limit->type, limit->value, of->span));
+  made->index = of->error;
   made->a = parts;
 }
 
-static void add_limit(Check *check, HStmtList *out, const ColumnInfo *column, HExpr *value, bool is_min) {
-  uint32_t constant = is_min ? column->limits.min : column->limits.max;
+static void add_limit(Check *check, HStmtList *out, const Limited *of, HExpr *value, bool is_min) {
+  uint32_t constant = is_min ? of->limits.min : of->limits.max;
   if (constant == NO_CONSTANT) return;
   const Constant *limit = &check->program->constants[constant];
-  HExpr *bad = comparison(check, is_min ? OPER_LT : OPER_GT, value, h_const(check, limit->type, limit->value, column->span), column->span);
+  HExpr *bad = comparison(check, is_min ? OPER_LT : OPER_GT, value, h_const(check, limit->type, limit->value, of->span), of->span);
   HStmtList body = {0};
   if (is_poison(bad)) return;
-  reject_limit(check, &body, column, is_min, column->span);
-  reject_if(check, out, bad, &body, column->span);
+  reject_limit(check, &body, of, is_min);
+  reject_if(check, out, bad, &body, of->span);
+}
+
+// `value` is simple, or read once.
+static void add_limits(Check *check, HStmtList *out, const Limited *of, HExpr *value) {
+  bool optional = types_is(&check->types, value->type, TYPE_OPTIONAL);
+  HStmtList inner = {0}, *list = optional ? &inner : out;
+  LocalId local = optional ? local_hidden(check, types_of(&check->types, value->type), of->span) : NO_LOCAL;
+  HExpr *size = measured(check, optional ? h_local(check, local, of->span) : value);
+  if (!size) return;
+  add_limit(check, list, of, size, true);
+  add_limit(check, list, of, size, false);
+  if (!optional) return;
+  HStmt *made = stmt_add(check, out, HS_IF_SOME, of->span);
+  if (!made) return;
+  made->local = local;
+  made->a = value;
+  made->body = (HStmts){.count = inner.count, .items = inner.items};
 }
 
 static void limit_rules(Check *check, Fn *fn, HStmtList *out) {
@@ -66,20 +86,35 @@ static void limit_rules(Check *check, Fn *fn, HStmtList *out) {
     const ColumnInfo *column = &fn->self->columns[i];
     if (!has_limits(column) || column->type == ID_POISON) continue;
     HExpr *value = column_of(check, h_local(check, check->body->self, column->span), fn->self, i, column->span);
-    bool optional = types_is(&check->types, value->type, TYPE_OPTIONAL);
-    HStmtList inner = {0}, *list = optional ? &inner : out;
-    LocalId local = optional ? local_hidden(check, types_of(&check->types, value->type), column->span) : NO_LOCAL;
-    HExpr *size = measured(check, optional ? h_local(check, local, column->span) : value);
-    if (!size) continue;
-    add_limit(check, list, column, size, true);
-    add_limit(check, list, column, size, false);
-    if (!optional) continue;
-    HStmt *made = stmt_add(check, out, HS_IF_SOME, column->span);
-    if (!made) return;
-    made->local = local;
-    made->a = value;
-    made->body = (HStmts){.count = inner.count, .items = inner.items};
+    add_limits(check, out, &(Limited){column->sym, column->span, column->limits, ERROR_CHECK_FAILED}, value);
   }
+}
+
+// ---- parameters -------------------------------------------------------------------------------
+
+void args_rules(Check *check, const Param *params, HExpr **values, uint32_t count, HStmtList *out) {
+  for (uint32_t i = 0; i < count; i++) {
+    const Param *param = &params[i];
+    if (!limits_any(param->limits) || param->type == ID_POISON || is_poison(values[i])) continue;
+    add_limits(check, out, &(Limited){param->sym, param->span, param->limits, ERROR_BAD_ARGUMENT}, values[i]);
+  }
+}
+
+// Inputs and receives are called from outside alone, where their arguments are looked at all at once (runtime/app/args.c).
+void param_rules(Check *check, Fn *fn) {
+  if (fn->self || (fn->h.kind != FUNCTION_FN && fn->h.kind != FUNCTION_ACTION && fn->h.kind != FUNCTION_VIEW)) return;
+  HStmtList list = {0};
+  for (uint32_t i = 0; i < fn->param_count; i++) {
+    HExpr *value = h_local(check, i, fn->params[i].span);
+    args_rules(check, &fn->params[i], &value, 1, &list);
+  }
+  if (!list.count) return;
+  for (uint32_t i = 0; i < fn->h.body.count; i++) {
+    HStmt *stmt = stmt_add(check, &list, fn->h.body.items[i].kind, fn->h.body.items[i].span);
+    if (!stmt) return;
+    *stmt = fn->h.body.items[i];
+  }
+  fn->h.body = (HStmts){.count = list.count, .items = list.items};
 }
 
 // ---- written rules ----------------------------------------------------------------------------

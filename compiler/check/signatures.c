@@ -16,24 +16,13 @@ Fn *default_fn(Check *check, const Decl *decl, const Field *field, TypeId type) 
   return fn;
 }
 
-static void refuse_field_mods(Check *check, const Field *field, const char *what) {
+// `names`: somebody outside knows the parameter by its name, so it may have had another.
+static void refuse_field_mods(Check *check, const Field *field, bool names) {
   for (uint32_t i = 0; i < field->mods.count; i++) {
     const Mod *mod = &field->mods.items[i];
-    if (mod->kind == MOD_MIN || mod->kind == MOD_MAX) continue;
-    if (mod->kind == MOD_WAS) { diag_add(check->diags, DIAG_E900, mod->span, "not supported yet: `was` on %s", what); continue; }
-    diag_help(check->diags, diag_add(check->diags, DIAG_E311, mod->span, "only a field of a table can be this"), "remove it");
-  }
-}
-
-// Limits are checked where arguments come in from outside; calls within the app are not looked at yet.
-static void refuse_limits(Check *check, const Param *params, uint32_t count, const char *what) {
-  for (uint32_t i = 0; i < count; i++) {
-    const ModList *mods = &params[i].field->mods;
-    for (uint32_t k = 0; k < mods->count; k++) {
-      if (mods->items[k].kind != MOD_MIN && mods->items[k].kind != MOD_MAX) continue;
-      Diag *diag = diag_add(check->diags, DIAG_E900, mods->items[k].span, "not supported yet: a limit on %s", what);
-      diag_help(check->diags, diag, "remove it, and write `require` where it matters");
-    }
+    if (mod->kind == MOD_MIN || mod->kind == MOD_MAX || (mod->kind == MOD_WAS && names)) continue;
+    Diag *diag = diag_add(check->diags, DIAG_E311, mod->span, mod->kind == MOD_WAS ? "nobody outside of the app knows this parameter, so its old name means nothing" : "only a field of a table can be this");
+    diag_help(check->diags, diag, "remove it");
   }
 }
 
@@ -57,7 +46,7 @@ static Param *params_of(Check *check, const Decl *decl, const FieldList *fields)
   for (uint32_t i = 0; i < fields->count; i++) {
     const Field *field = &fields->items[i];
     TypeId type = type_resolve(check, field->type);
-    refuse_field_mods(check, field, "a parameter");
+    refuse_field_mods(check, field, decl->kind != DECL_FN && decl->kind != DECL_ACTION);
     params[i] = (Param){.sym = field->name.sym, .span = field->name.span, .type = type, .field = field,
                         .initial = default_fn(check, decl, field, type), .limits = limits_of(check, field, type)};
     for (uint32_t k = 0; k < i; k++)
@@ -76,7 +65,6 @@ static void function_signature(Check *check, Fn *fn) {
   const Decl *decl = fn->decl;
   fn->params = params_of(check, decl, &decl->function.params);
   fn->param_count = fn->params ? decl->function.params.count : 0;
-  if (fn->h.kind == FUNCTION_FN || fn->h.kind == FUNCTION_ACTION) refuse_limits(check, fn->params, fn->param_count, "a parameter of a function");
   if (decl->function.result) {
     fn->h.result = type_resolve(check, decl->function.result);
     fn->result_known = true;
@@ -90,27 +78,12 @@ static void function_signature(Check *check, Fn *fn) {
   }
 }
 
-// Who decodes a record from JSON knows only that a field may be left out, and takes the zero of its type.
-static void check_record_defaults(Check *check, const NamedType *named) {
-  if (named->kind != NAMED_RECORD || named->type == ID_POISON) return;
-  const RecordDef *def = &check->types.records[types_of(&check->types, named->type)];
-  for (uint32_t i = 0; i < def->field_count; i++) {
-    const Field *field = &named->decl->record.fields.items[i];
-    if (!field->initial || def->fields[i].type == ID_POISON) continue;
-    HExpr *value = check_value(check, field->initial, def->fields[i].type, &(Why){.what = "the field", .name = field->name.sym, .span = field->name.span});
-    if (is_poison(value)) continue;
-    bool zero = value->kind == H_CONST && value_equal(&check->types.table, value->type, value->value, value_zero(&check->types.table, value->type));
-    if (!zero) diag_add(check->diags, DIAG_E900, field->initial->span, "not supported yet: a default of a record's field other than 0, \"\", false, [] or none");
-  }
-}
-
 // ---- errors, outputs, settings ----------------------------------------------------------------
 
 static void error_signature(Check *check, ErrorInfo *error) {
   const Decl *decl = error->decl;
   error->params = params_of(check, decl, &decl->function.params);
   error->param_count = error->params ? decl->function.params.count : 0;
-  refuse_limits(check, error->params, error->param_count, "a parameter of an error");
   error->fields = param_fields(check, error->params, error->param_count);
   if (decl->title && decl->title->kind == EXPR_INTERP) {  // the message is a function of the parameters
     error->message = fn_new(check, FUNCTION_FN, decl, decl->name);
@@ -138,14 +111,12 @@ static void error_signature(Check *check, ErrorInfo *error) {
 static void output_signature(Check *check, OutputInfo *output) {
   output->params = params_of(check, output->decl, &output->decl->function.params);
   output->param_count = output->params ? output->decl->function.params.count : 0;
-  refuse_limits(check, output->params, output->param_count, "a parameter of an output");
   output->fields = param_fields(check, output->params, output->param_count);
   Sym *syms = CHECK_ARRAY(check, Sym, output->param_count);
   bool sound = syms && output->fields;
   for (uint32_t i = 0; sound && i < output->param_count; i++) {
     syms[i] = output->params[i].sym;
     sound &= type_is_real(output->params[i].type);
-    if (output->params[i].initial) diag_add(check->diags, DIAG_E900, output->params[i].span, "not supported yet: a default in an output");
   }
   if (sound) output->record = types_shape(&check->types, output->param_count, output->fields, syms);
 }
@@ -267,27 +238,6 @@ static void column_signatures(Check *check, TableInfo *table) {
   }
 }
 
-// Limits of records' fields; those of columns and parameters stand with them.
-static void record_limits(Check *check) {
-  uint32_t most = 0, count = 0;
-  for (uint32_t i = 0; i < check->named.count; i++)
-    if (check->named.items[i].kind == NAMED_RECORD) most += check->named.items[i].decl->record.fields.count;
-  RecordLimit *limits = CHECK_ARRAY(check, RecordLimit, most);
-  for (uint32_t i = 0; limits && i < check->named.count; i++) {
-    const NamedType *named = &check->named.items[i];
-    if (named->kind != NAMED_RECORD || named->type == ID_POISON) continue;
-    uint32_t number = types_of(&check->types, named->type);
-    const RecordDef *def = &check->types.records[number];
-    for (uint32_t f = 0; f < def->field_count; f++) {
-      Limits one = limits_of(check, &named->decl->record.fields.items[f], def->fields[f].type);
-      if (one.min == NO_CONSTANT && one.max == NO_CONSTANT) continue;
-      limits[count++] = (RecordLimit){.record = (uint16_t)number, .field = (uint16_t)f, .limits = one};
-    }
-  }
-  check->program->module.record_limits = limits;
-  check->program->module.record_limit_count = count;
-}
-
 static Fn *table_fn(Check *check, TableInfo *table, FunctionKind kind, const char *what) {
   Fn *fn = fn_new(check, kind, table->decl, (Name){.span = table->decl->name.span});
   if (!fn) return NULL;
@@ -371,7 +321,7 @@ void signatures_all(Check *check) {
     Fn *fn = check->functions.items[i];
     if (!fn->self && fn->h.kind != FUNCTION_START) function_signature(check, fn);
   }
-  for (uint32_t i = 0; i < check->named.count; i++) check_record_defaults(check, &check->named.items[i]);
+  fields_settle(check);
   for (uint32_t i = 0; i < check->errors.count; i++) error_signature(check, &check->errors.items[i]);
   for (uint32_t i = 0; i < check->outputs.count; i++) output_signature(check, &check->outputs.items[i]);
   for (uint32_t i = 0; i < check->settings.count; i++) setting_signature(check, &check->settings.items[i]);
@@ -379,7 +329,6 @@ void signatures_all(Check *check) {
   uint32_t timer_count = check->timers.count;
   for (uint32_t i = 0; i < timer_count; i++) timer_signature(check, &check->timers.items[i]);
   for (uint32_t i = 0; i < check->tables.count && !check->failed; i++) column_signatures(check, check->tables.items[i]);
-  record_limits(check);
   for (uint32_t i = 1; i < check->tables.count && !check->failed; i++) {
     expire_timers(check, check->tables.items[i]);
     rules_signature(check, check->tables.items[i]);

@@ -72,6 +72,11 @@ struct Check {
   LIST_OF(const Decl *) pages;
   LIST_OF(FnRef) tests;
   LIST_OF(FnRef) always;
+  LIST_OF(FieldRule) field_rules;
+  LIST_OF(const Decl *) drops;
+  Map rule_numbers;       // owner, tag and field -> number of the field_rule
+  Map makers;             // enum and case -> number of the function that makes it
+  uint32_t settled_enums;
   Fn *start;
   const Decl *app;
   uint16_t outbox_counter;  // column of the state table

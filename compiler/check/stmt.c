@@ -203,6 +203,38 @@ static void check_assign(Check *check, const Stmt *stmt, HStmtList *out) {
   if (!is_poison(found)) say_fixed(check, target->span, (Span){0}, "this", "what can be changed: a `var`, a state value, a field of a row");
 }
 
+// An `update` on its way: the columns that it sets, and their values.
+typedef struct Update { Check *check; HStmtList *out; TableInfo *table; HExpr *row; const MemberList *members; uint32_t count, *columns; HExpr **values; } Update;
+
+static void update_member(Update *u, const Member *member) {
+  Check *check = u->check;
+  uint32_t column = u->table ? changeable(check, u->table, member->name) : MAP_NOTHING;
+  if (column == MAP_NOTHING) { check_expr(check, member->value, TYPE_NONE); return; }
+  const ColumnInfo *info = &u->table->columns[column];
+  HExpr *value = check_value(check, member->value, info->type, &(Why){.what = "the field", .name = info->sym, .span = info->span});
+  if (u->members->count > 1 || kept_follows(u->table, column)) value = name_value(check, u->out, value);
+  u->columns[u->count] = column;
+  u->values[u->count++] = value;
+}
+
+// `..x`: the fields of x that are not written and that the row has, but for its key, which stays.
+static void update_rest(Update *u, const Member *member) {
+  Check *check = u->check;
+  HExpr *rest = need_open(check, check_expr(check, member->value, TYPE_NONE), "behind `..`");
+  if (!has_members(check, rest, member->span) || !u->table) return;
+  rest = name_value(check, u->out, rest);
+  for (uint32_t c = 0; c < u->table->column_count; c++) {
+    const ColumnInfo *info = &u->table->columns[c];
+    bool written = info->hidden || info->is_key || !has_member(check, rest->type, info->sym);
+    for (uint32_t i = 0; !written && i < u->members->count; i++) written = !u->members->items[i].is_rest && u->members->items[i].name.sym == info->sym;
+    if (written) continue;
+    HExpr *value = field_of(check, rest, (Name){.sym = info->sym, .span = member->span}, member->span);
+    value = coerce(check, value, info->type, &(Why){.what = "the field", .name = info->sym, .span = info->span});
+    u->columns[u->count] = c;
+    u->values[u->count++] = name_value(check, u->out, value);
+  }
+}
+
 static void check_update(Check *check, const Stmt *stmt, HStmtList *out) {
   HExpr *base = need_open(check, check_expr(check, stmt->update.target, TYPE_NONE), "behind `update`");
   TableInfo *table = table_of(check, base->type);
@@ -212,23 +244,21 @@ static void check_update(Check *check, const Stmt *stmt, HStmtList *out) {
   }
   if (table) effect_note(check, EFFECT_WRITES, stmt->span, "it changes a row");
   HExpr *row = name_value(check, out, base);
-  const MemberList *members = &stmt->update.record->members;
-  uint32_t *columns = CHECK_ARRAY(check, uint32_t, members->count);
-  HExpr **values = CHECK_ARRAY(check, HExpr *, members->count);
-  if (!columns || !values) return;
-  for (uint32_t i = 0; i < members->count; i++) {  // all values first: `update r { a: r.b, b: r.a }` swaps
-    const Member *member = &members->items[i];
-    if (member->is_rest) diag_add(check->diags, DIAG_E900, member->span, "not supported yet: `..` in update");
-    columns[i] = table && !member->is_rest ? changeable(check, table, member->name) : MAP_NOTHING;
-    if (columns[i] == MAP_NOTHING) { check_expr(check, member->value, TYPE_NONE); continue; }
-    const ColumnInfo *info = &table->columns[columns[i]];
-    values[i] = check_value(check, member->value, info->type, &(Why){.what = "the field", .name = info->sym, .span = info->span});
-    if (members->count > 1 || kept_follows(table, columns[i])) values[i] = name_value(check, out, values[i]);
+  Update update = {.check = check, .out = out, .table = table, .row = row, .members = &stmt->update.record->members};
+  uint32_t most = update.members->count + (table ? table->column_count : 0);
+  update.columns = CHECK_ARRAY(check, uint32_t, most);
+  update.values = CHECK_ARRAY(check, HExpr *, most);
+  if (!update.columns || !update.values) return;
+  for (uint32_t i = 0; i < update.members->count; i++) {  // all values first: `update r { a: r.b, b: r.a }` swaps
+    const Member *member = &update.members->items[i];
+    if (member->is_rest) update_rest(&update, member);
+    else update_member(&update, member);
   }
-  for (uint32_t i = 0; i < members->count; i++) {
-    if (columns[i] == MAP_NOTHING) continue;
-    if (kept_follows(table, columns[i]) && !is_poison(values[i])) kept_write(check, out, table, &(KeptWrite){row, values[i], columns[i], members->items[i].span});
-    add_set_column(check, out, row, columns[i], values[i], members->items[i].span);
+  for (uint32_t i = 0; i < update.count; i++) {
+    uint32_t column = update.columns[i];
+    HExpr *value = update.values[i];
+    if (kept_follows(table, column) && !is_poison(value)) kept_write(check, out, table, &(KeptWrite){row, value, column, value->span});
+    add_set_column(check, out, row, column, value, value->span);
   }
   if (table && table->has_hidden) refresh_hidden(check, out, table, row, stmt->span);
 }
@@ -435,6 +465,10 @@ static void check_send(Check *check, const Stmt *stmt, HStmtList *out) {
   output->used = true;
   HExprs args = {.count = output->param_count, .items = CHECK_ARRAY(check, HExpr *, output->param_count)};
   if (!args.items || !check_args(check, &stmt->send.args, NULL, &(Callee){name, output->params, output->param_count}, args.items, NULL)) return;
+  bool has_limits = false;
+  for (uint32_t i = 0; i < args.count; i++) has_limits |= limits_any(output->params[i].limits);
+  for (uint32_t i = 0; has_limits && i < args.count; i++) args.items[i] = name_value(check, out, args.items[i]);
+  args_rules(check, output->params, args.items, args.count, out);
   HStmt *made = stmt_add(check, out, HS_SEND, stmt->span);
   if (!made) return;
   made->index = number;

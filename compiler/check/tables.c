@@ -355,7 +355,6 @@ void tables_columns(Check *check) {
     add_fields(check, table, &table->decl->table.fields);
     add_computed(check, table, &table->decl->table.items);
     find_key(check, table);
-    if (table->decl->table.drops.count) diag_add(check->diags, DIAG_E900, table->decl->table.drops.items[0].span, "not supported yet: drop in a table");
   }
   for (uint32_t i = 1; i < check->tables.count && !check->failed; i++) {
     resolve_key(check, check->tables.items[i]);

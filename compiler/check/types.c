@@ -128,7 +128,7 @@ static TypeId add_record(TypeBuilder *types, RecordDef def, RecordInfo info) {
 }
 
 TypeId types_new_record(TypeBuilder *types, Str name, const Decl *decl) {
-  return add_record(types, (RecordDef){.name = name}, (RecordInfo){.decl = decl});
+  return add_record(types, (RecordDef){.name = name}, (RecordInfo){.decl = decl, .fields = &decl->record.fields});
 }
 
 TypeId types_new_enum(TypeBuilder *types, Str name, const Decl *decl) {
@@ -164,6 +164,10 @@ TypeId types_shape(TypeBuilder *types, uint32_t count, const FieldDef *fields, c
   TypeId id = add_record(types, (RecordDef){.field_count = (uint16_t)count, .fields = fields}, (RecordInfo){.syms = syms});
   if (id != ID_POISON && !map_put(&types->shapes, key, record)) types->failed = true;
   return id;
+}
+
+TypeId types_ruled_shape(TypeBuilder *types, const FieldList *written, const FieldDef *fields, const Sym *syms) {
+  return add_record(types, (RecordDef){.field_count = (uint16_t)written->count, .fields = fields}, (RecordInfo){.syms = syms, .fields = written});
 }
 
 TypeId types_optional(TypeBuilder *types, TypeId of) {

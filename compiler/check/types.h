@@ -18,7 +18,8 @@
 enum { ID_BOOL, ID_INT, ID_FLOAT, ID_TEXT, ID_BYTES, ID_UUID, ID_TIME, ID_DATE, ID_DURATION, ID_SIMPLE_COUNT };
 static const TypeId ID_POISON = 0xFFFE, ID_NOTHING = 0xFFFD, ID_EMPTY = 0xFFFC;  // wrong, `none`, `[]`
 
-typedef struct RecordInfo { const Sym *syms; const Decl *decl; } RecordInfo;  // decl: NULL for `{ … }`
+// decl: NULL for `{ … }`; fields: as they are written, NULL where none has a default or limit; settled: fields.c has looked at them.
+typedef struct RecordInfo { const Sym *syms; const Decl *decl; const FieldList *fields; bool settled; } RecordInfo;
 
 typedef struct TypeBuilder {
   Arena *arena;
@@ -47,6 +48,8 @@ void types_settle(TypeBuilder *types, TypeId type);
 void types_settle_key(TypeBuilder *types, TypeId ref, TypeId key);  // once the key of a table is known
 // `fields` and `syms` must live as long as the table.
 TypeId types_shape(TypeBuilder *types, uint32_t count, const FieldDef *fields, const Sym *syms);
+// The same, for itself alone: its fields have defaults or limits.
+TypeId types_ruled_shape(TypeBuilder *types, const FieldList *written, const FieldDef *fields, const Sym *syms);
 
 TypeId types_optional(TypeBuilder *types, TypeId of);  // of an optional: itself
 TypeId types_list(TypeBuilder *types, TypeId of);

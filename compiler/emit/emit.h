@@ -7,7 +7,7 @@
 //
 // Owns:   what it makes lives in `arena`; `out_bytes` is the caller's Buf.
 // Thread: one at a time.
-// Errors: ERR_MEMORY; ERR_REFUSED when something was reported to `diags` (a limit, or what is not supported yet: E900).
+// Errors: ERR_MEMORY; ERR_REFUSED when something was reported to `diags` (a limit).
 // Limits: those of function.h; going past one is a located diagnostic (E026).
 #pragma once
 #include "compiler/check/hir.h"

@@ -9,10 +9,6 @@
 
 static const int64_t DAY_US = 86400000000;
 
-void emit_unsupported(Emit *e, Span span, const char *what) {
-  diag_add(e->diags, DIAG_E900, span, "not supported yet: %s", what);
-}
-
 static void run_out(Emit *e) { if (e->failed == ERR_NONE) e->failed = ERR_MEMORY; }
 static void cost_at_least(Emit *e, CostClass cost) { if (cost > e->cost) e->cost = cost; }
 static TypeKind kind_of(const Emit *e, TypeId type) { return type_kind(e->types, type); }
@@ -321,10 +317,7 @@ void lower_patterns(Emit *e, const HArm *arm, Operand matched, Operand tag, Labe
   Label fits = {0};
   for (uint32_t i = 0; i < arm->pattern_count; i++) {
     const HPattern *pattern = &arm->patterns[i];
-    if (pattern->kind == HPAT_CASE && (!tag.temp || (pattern->tag > 255 && pattern->bind_count))) {
-      emit_unsupported(e, e->span, tag.temp ? "the fields of a case beyond the 256th" : "cases of an optional in one pattern");
-      return;
-    }
+    assert((pattern->kind != HPAT_CASE || (tag.temp && (pattern->tag < 256 || !pattern->bind_count))) && "check sees to it (ENUM_FIELD_CASES_MAX)");
     if (i + 1 == arm->pattern_count) {
       test_pattern(e, pattern, matched, tag, next_arm);
     } else {

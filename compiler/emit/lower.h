@@ -116,4 +116,3 @@ void lower_branch(Emit *e, const HExpr *expr, bool sense, Label *label);  // goe
 void lower_patterns(Emit *e, const HArm *arm, Operand matched, Operand tag, Label *next_arm);  // shared by both kinds of match
 Operand lower_match_tag(Emit *e, const HExpr *matched, const HArms *arms, Operand value);
 void lower_stmts(Emit *e, const HStmts *stmts);
-void emit_unsupported(Emit *e, Span span, const char *what);       // E900

@@ -47,22 +47,33 @@ static bool within_limits(const Module *module, TypeId type, Limits limits, Valu
   return !below && !above;
 }
 
-static Limits field_limits(const Module *module, uint16_t record, uint16_t field) {
-  for (uint32_t i = 0; i < module->record_limit_count; i++) {
-    const RecordLimit *one = &module->record_limits[i];
-    if (one->record == record && one->field == field) return one->limits;
+static Limits field_limits(const Module *module, FieldRule of) {
+  for (uint32_t i = 0; i < module->field_rule_count; i++) {
+    const FieldRule *one = &module->field_rules[i];
+    if (one->owner == of.owner && one->tag == of.tag && one->field == of.field) return one->limits;
   }
   return (Limits){NO_CONSTANT, NO_CONSTANT};
 }
 
-static bool fields_within(const Module *module, uint16_t number, const Value *fields, Str path, ValueProblems *problems) {
-  const RecordDef *record = &module->schema.types.records[number];
+// Of a record, or of a case: `of` says which.
+static bool fields_within(const Module *module, FieldRule of, const Value *values, Str path, ValueProblems *problems) {
+  const TypeTable *types = &module->schema.types;
+  const CaseDef *one = of.tag == NO_CASE ? NULL : &types->enums[of.owner].cases[of.tag];
+  const FieldDef *fields = one ? one->fields : types->records[of.owner].fields;
+  uint16_t count = one ? one->field_count : types->records[of.owner].field_count;
   bool within = true;
-  for (uint16_t i = 0; i < record->field_count; i++) {
-    Str inside = arena_format(problems->arena, STR_FMT "%s" STR_FMT, STR_ARG(path), path.len ? "." : "", STR_ARG(record->fields[i].name));
-    within &= limits_check(module, record->fields[i].type, field_limits(module, number, i), record_field(fields, i), inside, problems);
+  for (of.field = 0; of.field < count; of.field++) {
+    Str inside = arena_format(problems->arena, STR_FMT "%s" STR_FMT, STR_ARG(path), path.len ? "." : "", STR_ARG(fields[of.field].name));
+    within &= limits_check(module, fields[of.field].type, field_limits(module, of), record_field(values, of.field), inside, problems);
   }
   return within;
+}
+
+static bool variant_within(const Module *module, uint16_t number, const Variant *variant, Str path, ValueProblems *problems) {
+  const EnumDef *def = &module->schema.types.enums[number];
+  uint16_t tag = (uint16_t)variant_tag(variant);
+  Str inside = arena_format(problems->arena, STR_FMT "%s" STR_FMT, STR_ARG(path), path.len ? "." : "", STR_ARG(def->cases[tag].name));
+  return fields_within(module, (FieldRule){.owner = number, .tag = tag}, variant ? variant->fields : NULL, inside, problems);
 }
 
 static bool items_within(const Module *module, TypeId item, const List *list, Str path, ValueProblems *problems) {
@@ -74,7 +85,7 @@ static bool items_within(const Module *module, TypeId item, const List *list, St
   return within;
 }
 
-// Types nest at most TYPE_DEPTH_MAX deep, and so does this. Where no record has limits the parts need not be looked at.
+// Types nest at most TYPE_DEPTH_MAX deep, and so does this. Where no field has limits the parts need not be looked at.
 bool limits_check(const Module *module, TypeId type, Limits limits, Value value, Str path, ValueProblems *problems) {
   const TypeTable *types = &module->schema.types;
   if (type_kind(types, type) == TYPE_OPTIONAL) {
@@ -83,9 +94,10 @@ bool limits_check(const Module *module, TypeId type, Limits limits, Value value,
     type = types->types[type].of;
   }
   bool within = within_limits(module, type, limits, value, path, problems);
-  if (!module->record_limit_count || !within) return within;
+  if (!module->limits_fields || !within) return within;
   TypeKind kind = type_kind(types, type);
-  if (kind == TYPE_RECORD) return fields_within(module, types->types[type].of, value.record, path, problems);
+  if (kind == TYPE_RECORD) return fields_within(module, (FieldRule){.owner = types->types[type].of, .tag = NO_CASE}, value.record, path, problems);
+  if (kind == TYPE_ENUM && !types->enums[types->types[type].of].plain) return variant_within(module, types->types[type].of, value.variant, path, problems);
   if (kind == TYPE_LIST || kind == TYPE_SET) return items_within(module, types->types[type].of, value.list, path, problems);
   return true;
 }

@@ -83,20 +83,38 @@ static bool same_type(const Fit *fit, TypeId a, TypeId b, unsigned depth) {
 
 // ---- names ----------------------------------------------------------------------------------------------
 
+static int find_was_table(const Fit *fit, uint16_t table) {
+  uint32_t count;
+  const NameWord *words = module_words(fit->module, (NameWord){.kind = WORD_TABLE, .owner = table}, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    int found = schema_find_table(fit->from, words[i].old);
+    if (found > 0) return found;
+  }
+  return -1;
+}
+
+static int find_was_column(const Fit *fit, const TableDef *from, uint16_t table, uint16_t column) {
+  uint32_t count;
+  const NameWord *words = module_words(fit->module, (NameWord){.kind = WORD_COLUMN, .owner = table, .part = column}, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    int found = schema_find_column(from, words[i].old);
+    if (found >= 0) return found;
+  }
+  return -1;
+}
+
 // The old table that the new one goes on with, or -1. A name that is there wins over what `was` says.
 static int old_table(const Fit *fit, uint16_t table) {
   if (table == SCHEMA_STATE_TABLE) return SCHEMA_STATE_TABLE;
   int found = schema_find_table(fit->from, fit->to->tables[table].name);
-  Str was = fit->module->table_meta[table].was;
-  return found < 0 && was.len ? schema_find_table(fit->from, was) : found;
+  return found < 0 ? find_was_table(fit, table) : found;
 }
 
 static int old_column(const Fit *fit, const TableDef *from, uint16_t table, uint16_t column) {
   const ColumnDef *def = &fit->to->tables[table].columns[column];
   int found = schema_find_column(from, def->name);
   if (found >= 0 && settings_is_column(def->name) && !same_type(fit, from->columns[found].type, def->type, 0)) return -1;  // it is written anew
-  Str was = fit->module->table_meta[table].columns[column].was;
-  return found < 0 && was.len ? schema_find_column(from, was) : found;
+  return found < 0 ? find_was_column(fit, from, table, column) : found;
 }
 
 static bool same_table(const Fit *fit, uint16_t a, uint16_t b) { return old_table(fit, b) == a; }
@@ -262,7 +280,7 @@ static bool may_be_outside(const Fit *fit, uint16_t table, uint16_t column, uint
   const Module *to = fit->module, *from = fit->app->module ? fit->app->module->module : NULL;
   Limits limits = to->table_meta[table].columns[column].limits;
   if (to->schema.tables[table].columns[column].hidden) return false;
-  if (to->record_limit_count) return true;  // it may hold a record that has some
+  if (to->limits_fields) return true;  // it may hold a record or case that has some
   if (limits.min == NO_CONSTANT && limits.max == NO_CONSTANT) return false;
   if (!from) return true;
   Limits before = from->table_meta[old].columns[old_at].limits;

@@ -13,7 +13,7 @@
 #include "runtime/base/err.h"
 #include "runtime/module/module.h"
 
-enum { MODULE_FORMAT_VERSION = 2 };
+enum { MODULE_FORMAT_VERSION = 3 };
 
 // Computes schema_bytes and both hashes too.
 MUST_USE Err module_write(const Module *module, Buf *out, ErrText *out_text);

@@ -19,12 +19,14 @@ enum {
 
 typedef enum LayoutSection {
   SECTION_NAMES, SECTION_SCHEMA, SECTION_APP, SECTION_CONSTANTS, SECTION_FUNCTIONS, SECTION_ENTRIES, SECTION_ERRORS, SECTION_ROLES,
-  SECTION_TABLES, SECTION_OUTPUTS, SECTION_TIMERS, SECTION_SETTINGS, SECTION_PAGES, SECTION_TESTS, SECTION_ALWAYS, SECTION_LIMITS,
+  SECTION_TABLES, SECTION_OUTPUTS, SECTION_TIMERS, SECTION_SETTINGS, SECTION_PAGES, SECTION_TESTS, SECTION_ALWAYS, SECTION_FIELDS,
+  SECTION_WORDS,
   SECTION_COUNT_
 } LayoutSection;
 static const char *const LAYOUT_SECTION_NAMES[SECTION_COUNT_] = {
   "names", "schema", "app", "constants", "functions", "entries", "errors", "roles",
-  "tables", "outputs", "timers", "settings", "pages", "tests", "always", "limits",
+  "tables", "outputs", "timers", "settings", "pages", "tests", "always", "fields",
+  "words",
 };
 
 // The hash that stands in a file of these bytes.

@@ -12,7 +12,7 @@
 enum {
   MODULE_BYTES_MAX = 64 << 20, MODULE_ROLES_MAX = 64, MODULE_ENTRIES_MAX = 10000, ENTRY_PARAMS_MAX = 63, MODULE_HASH_BYTES = 32,
   MODULE_NAME_BYTES_MAX = 1000,    // of what has a name in the language; titles, hints and docs may be longer
-  MODULE_ZONE_TRANSITIONS_MAX = 10000,
+  MODULE_ZONE_TRANSITIONS_MAX = 10000, FIELD_RULES_MAX = 1 << 20, MODULE_WORDS_MAX = 1 << 20,
 };
 static const uint16_t NO_FUNCTION = 0xFFFF;
 
@@ -37,8 +37,20 @@ typedef struct Hints { uint16_t count; const Hint *items; Str doc; } Hints;  // 
 static const uint32_t NO_CONSTANT = 0xFFFFFFFF;
 typedef struct Limits { uint32_t min, max; } Limits;
 
-// Of a field of a record, checked wherever such a record is an argument (app/args.h).
-typedef struct RecordLimit { uint16_t record, field; Limits limits; } RecordLimit;
+// Of a field of a record (`tag` NO_CASE) or of a case of an enum: its limits, checked wherever such a value is an argument
+// (app/args.h), and its default, a constant or NO_CONSTANT, which module_read makes the field's `fallback`.
+static const uint16_t NO_CASE = 0xFFFF;
+typedef struct FieldRule { uint16_t owner, tag, field; Limits limits; uint32_t fallback; } FieldRule;
+
+// What somebody was called before (`was`), and what may be lost (`drop`), for the planner of swaps. Who that is: `owner` is the
+// index of a table, record, enum, entry …, `part` of its column, field, case or parameter, `field` of a case's field; else 0.
+// `old` of a drop is the name that goes; a state value is a column of the state table.
+typedef enum WordKind {
+  WORD_TABLE, WORD_COLUMN, WORD_RECORD, WORD_FIELD, WORD_ENUM, WORD_CASE, WORD_CASE_FIELD, WORD_ENTRY, WORD_PARAM,
+  WORD_OUTPUT, WORD_OUTPUT_FIELD, WORD_ERROR, WORD_ERROR_FIELD, WORD_ROLE, WORD_TIMER,
+  WORD_DROP_TABLE, WORD_DROP_COLUMN, WORD_DROP_FIELD, WORD_DROP_CASE, WORD_KINDS
+} WordKind;
+typedef struct NameWord { uint8_t kind; uint16_t owner, part, field; Str old; } NameWord;
 
 typedef struct ParamDef {
   Str name;
@@ -56,7 +68,7 @@ typedef enum CostClass { COST_UNTOUCHED, COST_POINT, COST_ORDERED, COST_COUNTED,
 // A view's result is `result`. When `paged` is not 0 the view is a list sent in pages of that many.
 typedef struct EntryDef {
   uint8_t kind, cost;
-  Str name, was;                   // was: the name before, or empty
+  Str name;
   uint16_t function, param_count;
   const ParamDef *params;
   TypeId result;
@@ -69,14 +81,13 @@ typedef struct EntryDef {
 
 typedef struct ErrorDef { Str name; uint16_t status, field_count; const FieldDef *fields; Str field; } ErrorDef;  // field: of @field(x), or empty
 typedef struct RoleDef { Str name; uint16_t function; } RoleDef;                                                // NO_FUNCTION: from tokens
-typedef struct ColumnMeta { uint16_t default_function; Limits limits; Str was; Hints hints; } ColumnMeta;         // default: NO_FUNCTION: must be given
+typedef struct ColumnMeta { uint16_t default_function; Limits limits; Hints hints; } ColumnMeta;                 // default: NO_FUNCTION: must be given
 typedef struct ComputedDef { Str name; uint16_t function; Hints hints; } ComputedDef;                           // function(ref) gives it
 typedef struct TableMeta {          // beside schema.tables, one each
   const ColumnMeta *columns;
   uint16_t check_function;         // (ref), rejects when a rule does not hold; or NO_FUNCTION
   uint16_t computed_count;
   const ComputedDef *computed;
-  Str was;
   Hints hints;
 } TableMeta;
 typedef struct NamedFunction { Str name; uint16_t function; } NamedFunction;                                      // tests, invariants
@@ -116,7 +127,9 @@ typedef struct Module {
   uint16_t page_count;      const PageDef *pages;
   uint16_t test_count;      const NamedFunction *tests;
   uint16_t always_count;    const NamedFunction *always;
-  uint32_t record_limit_count;  const RecordLimit *record_limits;  // by record, then field
+  uint32_t field_rule_count;    const FieldRule *field_rules;
+  bool limits_fields;                                    // some rule has a limit
+  uint32_t word_count;          const NameWord *words;       // by kind, owner, part, field; the names of one in the order written
   uint16_t start_function;
   uint16_t file_count;      const Str *files;            // source names, for line tables
   Zone zone;                                             // the app's @zone; without a name: UTC
@@ -125,6 +138,11 @@ typedef struct Module {
 // -1 when there is none.
 int module_find_entry(const Module *module, EntryKind kind, Str name);
 int module_find_role(const Module *module, Str name);
+// The words of one (or the drops of a kind and owner, with `part` and `field` 0), and how many; NULL: none.
+const NameWord *module_words(const Module *module, NameWord of, uint32_t *out_count);
+int word_compare(const NameWord *a, const NameWord *b);  // the order of a module's words
+// Each word is of something that is there, has a name, and they are in order; else which is the first that is not. Part of module_verify.
+bool words_are_sound(const Module *module, uint32_t *out_which);
 // File and line of an instruction, for faults.
 typedef struct SourcePlace { Str file; uint32_t line; } SourcePlace;
 SourcePlace function_place(const Module *module, const Function *function, uint32_t pc);

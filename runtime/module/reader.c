@@ -161,13 +161,30 @@ static const NamedFunction *get_named_functions(Input *in, uint16_t *out_count) 
   return items;
 }
 
-static const RecordLimit *get_record_limits(Input *in, uint32_t *out_count) {
-  *out_count = fit_count(in, get_u32(in), LIMIT(FIELD_COUNT_MAX), 12, "limits of fields");
-  RecordLimit *items = ARRAY(in, RecordLimit, *out_count);
-  for (uint32_t i = 0; i < *out_count && !in->err; i++) {
-    items[i].record = get_u16(in);
+static void read_field_rules(Input *in) {
+  Module *m = in->module;
+  m->field_rule_count = fit_count(in, get_u32(in), LIMIT(FIELD_RULES_MAX), 18, "rules of fields");
+  FieldRule *items = ARRAY(in, FieldRule, m->field_rule_count);
+  for (uint32_t i = 0; i < m->field_rule_count && !in->err; i++) {
+    items[i].owner = get_u16(in);
+    items[i].tag = get_u16(in);
     items[i].field = get_u16(in);
     items[i].limits = get_limits(in);
+    items[i].fallback = get_u32(in);
+    m->limits_fields |= items[i].limits.min != NO_CONSTANT || items[i].limits.max != NO_CONSTANT;
+  }
+  m->field_rules = items;
+}
+
+static const NameWord *get_words(Input *in, uint32_t *out_count) {
+  *out_count = fit_count(in, get_u32(in), LIMIT(MODULE_WORDS_MAX), 11, "old names");
+  NameWord *items = ARRAY(in, NameWord, *out_count);
+  for (uint32_t i = 0; i < *out_count && !in->err; i++) {
+    items[i].kind = get_u8(in);
+    items[i].owner = get_u16(in);
+    items[i].part = get_u16(in);
+    items[i].field = get_u16(in);
+    items[i].old = get_name(in);
   }
   return items;
 }
@@ -334,7 +351,6 @@ static void read_entry(Input *in, EntryDef *entry) {
   entry->kind = get_u8(in);
   entry->cost = get_u8(in);
   entry->name = get_name(in);
-  entry->was = get_name(in);
   entry->function = get_u16(in);
   entry->result = get_u16(in);
   entry->access.everyone = get_bool(in);
@@ -352,7 +368,7 @@ static void read_entry(Input *in, EntryDef *entry) {
 
 static void read_entries(Input *in) {
   Module *m = in->module;
-  m->entry_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(MODULE_ENTRIES_MAX), 45, "entries");
+  m->entry_count = (uint16_t)fit_count(in, get_u16(in), LIMIT(MODULE_ENTRIES_MAX), 41, "entries");
   EntryDef *entries = ARRAY(in, EntryDef, m->entry_count);
   for (uint32_t i = 0; i < m->entry_count && !in->err; i++) read_entry(in, &entries[i]);
   m->entries = entries;
@@ -394,17 +410,15 @@ static void read_computed(Input *in, TableMeta *meta) {
 }
 
 static void read_table(Input *in, const TableDef *table, TableMeta *meta) {
-  fit_count(in, table->column_count, LIMIT(SCHEMA_COLUMNS_MAX), 20, "columns");
+  fit_count(in, table->column_count, LIMIT(SCHEMA_COLUMNS_MAX), 16, "columns");
   ColumnMeta *columns = ARRAY(in, ColumnMeta, table->column_count);
   for (uint32_t i = 0; i < table->column_count && !in->err; i++) {
     columns[i].default_function = get_u16(in);
     columns[i].limits = get_limits(in);
-    columns[i].was = get_name(in);
     columns[i].hints = get_hints(in);
   }
   meta->columns = columns;
   meta->check_function = get_u16(in);
-  meta->was = get_name(in);
   meta->hints = get_hints(in);
   read_computed(in, meta);
 }
@@ -504,7 +518,8 @@ static void read_section(Input *in, LayoutSection section) {
     case SECTION_PAGES: read_pages(in); break;
     case SECTION_TESTS: m->tests = get_named_functions(in, &m->test_count); break;
     case SECTION_ALWAYS: m->always = get_named_functions(in, &m->always_count); break;
-    case SECTION_LIMITS: m->record_limits = get_record_limits(in, &m->record_limit_count); break;
+    case SECTION_FIELDS: read_field_rules(in); break;
+    case SECTION_WORDS: m->words = get_words(in, &m->word_count); break;
     case SECTION_COUNT_: break;
   }
 }
@@ -564,6 +579,17 @@ static Err read_contents(Str file, Str out_sections[SECTION_COUNT_], ErrText *ou
   return ERR_NONE;
 }
 
+// The defaults of fields stand beside the schema, which has them where JSON is read.
+static void bind_fallbacks(Module *module) {
+  const TypeTable *types = &module->schema.types;
+  for (uint32_t i = 0; i < module->field_rule_count; i++) {
+    const FieldRule *rule = &module->field_rules[i];
+    if (rule->fallback == NO_CONSTANT) continue;
+    const FieldDef *fields = rule->tag == NO_CASE ? types->records[rule->owner].fields : types->enums[rule->owner].cases[rule->tag].fields;
+    ((FieldDef *)fields)[rule->field].fallback = &module->constants[rule->fallback].value;  // our own copy, made by schema_decode
+  }
+}
+
 Err module_read(Str bytes, Arena *arena, Module **out_module, ErrText *out_text) {
   Str sections[SECTION_COUNT_];
   Module *module = ARENA_NEW(arena, Module);
@@ -579,6 +605,7 @@ Err module_read(Str bytes, Arena *arena, Module **out_module, ErrText *out_text)
   }
   TRY(in.err);
   TRY(module_verify(module, out_text));
+  bind_fallbacks(module);
   *out_module = module;
   return ERR_NONE;
 }

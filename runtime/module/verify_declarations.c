@@ -119,15 +119,30 @@ static Err check_limits(const Verifier *v, const char *what, Str name, Limits li
   return check_limit(v, what, name, limits.max, type);
 }
 
-static Err check_record_limits(const Verifier *v) {
+// NULL: the rule is of a field that is not there.
+static const FieldDef *rule_field(const TypeTable *types, const FieldRule *rule) {
+  const FieldDef *fields = NULL;
+  uint32_t count = 0;
+  if (rule->tag == NO_CASE && rule->owner < types->record_count) {
+    fields = types->records[rule->owner].fields;
+    count = types->records[rule->owner].field_count;
+  } else if (rule->tag != NO_CASE && rule->owner < types->enum_count && rule->tag < types->enums[rule->owner].case_count) {
+    fields = types->enums[rule->owner].cases[rule->tag].fields;
+    count = types->enums[rule->owner].cases[rule->tag].field_count;
+  }
+  return rule->field < count ? &fields[rule->field] : NULL;
+}
+
+static Err check_field_rules(const Verifier *v) {
   const Module *m = v->module;
-  for (uint32_t i = 0; i < m->record_limit_count; i++) {
-    const RecordLimit *one = &m->record_limits[i];
-    if (one->record >= v->types->record_count || one->field >= v->types->records[one->record].field_count) {
-      return bad(v, "limit of a field", m->name, "record %u has no field %u", one->record, one->field);
-    }
-    const FieldDef *field = &v->types->records[one->record].fields[one->field];
+  for (uint32_t i = 0; i < m->field_rule_count; i++) {
+    const FieldRule *one = &m->field_rules[i];
+    const FieldDef *field = rule_field(v->types, one);
+    if (!field) return bad(v, "rule of a field", m->name, "there is no field %u of %s %u", one->field, one->tag == NO_CASE ? "record" : "enum", one->owner);
     TRY(check_limits(v, "field", field->name, one->limits, field->type));
+    if (one->fallback == NO_CONSTANT) continue;
+    if (one->fallback >= m->constant_count || m->constants[one->fallback].type != field->type || !field->has_default)
+      return bad(v, "field", field->name, "its default is no constant of its type");
   }
   return ERR_NONE;
 }
@@ -199,7 +214,6 @@ static Err check_params(const Verifier *v, const EntryDef *entry) {
 static Err check_entry(const Verifier *v, const EntryDef *entry) {
   uint64_t roles = v->module->role_count == 64 ? UINT64_MAX : (UINT64_C(1) << v->module->role_count) - 1;
   if (entry->kind >= ENTRY_KINDS || entry->cost >= COST_CLASSES) return bad(v, "entry", entry->name, "is of no known kind or cost");
-  if (entry->was.len) TRY(check_name(v, "the old name of an entry", entry->was));
   if (entry->access.roles & ~roles) return bad(v, "entry", entry->name, "names roles that are not there");
   TRY(check_entry_function(v, entry));
   bool is_view = entry->kind == ENTRY_VIEW;
@@ -246,7 +260,6 @@ static Err check_columns(const Verifier *v, const TableDef *table, const TableMe
     if (!column->hidden) TRY(check_name(v, "column", column->name));
     TRY(check_default(v, "column", column->name, meta->columns[i].default_function, column->type));
     TRY(check_limits(v, "column", column->name, meta->columns[i].limits, column->type));
-    if (meta->columns[i].was.len) TRY(check_name(v, "the old name of a column", meta->columns[i].was));
   }
   return ERR_NONE;
 }
@@ -255,7 +268,6 @@ static Err check_table(const Verifier *v, uint32_t index) {
   const TableDef *table = &v->module->schema.tables[index];
   const TableMeta *meta = &v->module->table_meta[index];
   TRY(check_columns(v, table, meta));
-  if (meta->was.len) TRY(check_name(v, "the old name of a table", meta->was));
   if (index == SCHEMA_STATE_TABLE) {
     bool is_plain = meta->check_function == NO_FUNCTION && meta->computed_count == 0;
     return is_plain ? ERR_NONE : bad(v, "table", table->name, "the state has neither check nor computed fields");
@@ -362,7 +374,9 @@ Err verify__declarations(Verifier *v) {
   TRY(UNIQUE(v, "page", m->page_count, m->pages));
   TRY(check_named(v, "test", m->test_count, m->tests, FUNCTION_TEST, false));
   TRY(check_named(v, "always", m->always_count, m->always, FUNCTION_ALWAYS, true));
-  TRY(check_record_limits(v));
+  TRY(check_field_rules(v));
+  uint32_t word;
+  if (!words_are_sound(m, &word)) return err_say(ERR_FORMAT, v->out_text, "old name %u is of nothing that is there, empty, or out of order", word);
   if (m->start_function == NO_FUNCTION) return ERR_NONE;
   return check_function_use(v, "start of", m->name, m->start_function, (Wanted){FUNCTION_START, TYPE_NONE, TYPE_NONE, false});
 }

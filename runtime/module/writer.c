@@ -107,12 +107,21 @@ static void put_named_functions(Writer *w, uint16_t count, const NamedFunction *
   }
 }
 
-static void put_record_limits(Writer *w, uint32_t count, const RecordLimit *items) {
+static void put_field_rules(Writer *w, uint32_t count, const FieldRule *items) {
   put_u32(w, count);
   for (uint32_t i = 0; i < count; i++) {
-    put_u16(w, items[i].record);
-    put_u16(w, items[i].field);
+    put_u16s(w, (const uint16_t[]){items[i].owner, items[i].tag, items[i].field}, 3);
     put_limits(w, items[i].limits);
+    put_u32(w, items[i].fallback);
+  }
+}
+
+static void put_words(Writer *w, uint32_t count, const NameWord *items) {
+  put_u32(w, count);
+  for (uint32_t i = 0; i < count; i++) {
+    put_u8(w, items[i].kind);
+    put_u16s(w, (const uint16_t[]){items[i].owner, items[i].part, items[i].field}, 3);
+    put_name(w, items[i].old);
   }
 }
 
@@ -210,7 +219,6 @@ static void put_entry(Writer *w, const EntryDef *entry) {
   put_u8(w, entry->kind);
   put_u8(w, entry->cost);
   put_name(w, entry->name);
-  put_name(w, entry->was);
   put_u16(w, entry->function);
   put_u16(w, entry->result);
   put_u8(w, entry->access.everyone);
@@ -251,7 +259,6 @@ static void put_roles(Writer *w) {
 static void put_column_meta(Writer *w, const ColumnMeta *column) {
   put_u16(w, column->default_function);
   put_limits(w, column->limits);
-  put_name(w, column->was);
   put_hints(w, &column->hints);
 }
 
@@ -261,7 +268,6 @@ static void put_tables(Writer *w) {
     const TableMeta *meta = &m->table_meta[i];
     for (uint32_t k = 0; k < m->schema.tables[i].column_count; k++) put_column_meta(w, &meta->columns[k]);
     put_u16(w, meta->check_function);
-    put_name(w, meta->was);
     put_hints(w, &meta->hints);
     put_u16(w, meta->computed_count);
     for (uint32_t k = 0; k < meta->computed_count; k++) {
@@ -342,7 +348,8 @@ static void put_section(Writer *w, LayoutSection section) {
     case SECTION_PAGES: put_pages(w); break;
     case SECTION_TESTS: put_named_functions(w, m->test_count, m->tests); break;
     case SECTION_ALWAYS: put_named_functions(w, m->always_count, m->always); break;
-    case SECTION_LIMITS: put_record_limits(w, m->record_limit_count, m->record_limits); break;
+    case SECTION_FIELDS: put_field_rules(w, m->field_rule_count, m->field_rules); break;
+    case SECTION_WORDS: put_words(w, m->word_count, m->words); break;
     case SECTION_COUNT_: break;
   }
 }

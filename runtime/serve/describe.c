@@ -124,10 +124,16 @@ static void write_access(const Module *module, const Access *access, JsonWriter 
   json_write_array_end(w);
 }
 
+static Str old_name(const Module *module, const EntryDef *entry) {
+  uint32_t count;
+  const NameWord *words = module_words(module, (NameWord){.kind = WORD_ENTRY, .owner = (uint16_t)(entry - module->entries)}, &count);
+  return count ? words[0].old : (Str){0};
+}
+
 static void write_entry(const Module *module, const EntryDef *entry, JsonWriter *w) {
   json_write_object(w);
   text_member(w, "name", entry->name);
-  text_member(w, "was", entry->was);
+  text_member(w, "was", old_name(module, entry));
   key(w, "params");
   json_write_array(w);
   for (uint16_t i = 0; i < entry->param_count; i++) write_param(module, &entry->params[i], w);

@@ -87,14 +87,18 @@ static Err read_member(const Reading *r, const Fields *fields, uint32_t *at, con
   fields->seen[field] = true;
   *at = field + 1 < fields->count ? field + 1 : 0;
   const FieldDef *def = &fields->defs[field];
-  if (json_next(r->json) == JSON_NULL && def->has_default) return ERR_NONE;  // null is as absent
+  if (json_next(r->json) == JSON_NULL && def->has_default) {  // null is as absent
+    if (def->fallback) fields->values[field] = *def->fallback;
+    return ERR_NONE;
+  }
   return json_value__read(r, def->type, &(Place){place, def->name, -1}, &fields->values[field]);
 }
 
-static Err check_missing(const Reading *r, const Fields *fields, const Place *place) {
+static Err fill_missing(const Reading *r, const Fields *fields, const Place *place) {
   Err worst = ERR_NONE;
   for (uint32_t i = 0; i < fields->count; i++) {
     const FieldDef *def = &fields->defs[i];
+    if (!fields->seen[i] && def->fallback) fields->values[i] = *def->fallback;
     if (fields->seen[i] || def->has_default || type_kind(r->types, def->type) == TYPE_OPTIONAL) continue;
     worst = json_value__refuse(r->problems, &(Place){place, def->name, -1}, "is missing");
   }
@@ -111,7 +115,7 @@ static Err read_fields(const Reading *r, const Fields *fields, const Place *plac
     if (err != ERR_NONE) worst = err;
   }
   if (is_broken(r)) return ERR_FORMAT;
-  Err missing = check_missing(r, fields, place);
+  Err missing = fill_missing(r, fields, place);
   return missing != ERR_NONE ? missing : worst;
 }
 

@@ -174,8 +174,11 @@ static Err read_case(const Word *word, const EnumDef *def, Value *out) {
   for (uint32_t i = 0; i < c->field_count; i++)
     if (!c->fields[i].has_default && type_kind(word->reading->types, c->fields[i].type) != TYPE_OPTIONAL)
       return REFUSE(word, "must be an object {\"" STR_FMT "\": {…}}, since that case has fields", STR_ARG(c->name));
-  out->variant = variant_new(word->reading->problems->arena, tag, c->field_count);
-  return out->variant ? ERR_NONE : ERR_MEMORY;
+  Variant *variant = variant_new(word->reading->problems->arena, tag, c->field_count);
+  out->variant = variant;
+  for (uint32_t i = 0; variant && i < c->field_count; i++)
+    if (c->fields[i].fallback) variant->fields[i] = *c->fields[i].fallback;
+  return variant ? ERR_NONE : ERR_MEMORY;
 }
 
 Err json_value__read_scalar(const Reading *reading, TypeId type, Str text, const Place *place, Value *out_value) {

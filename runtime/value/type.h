@@ -34,7 +34,8 @@ static const TypeId TYPE_NONE = 0xFFFF;  // "no result"; never a register's type
 // `to`: the value type of MAP.   `scale`: of DECIMAL, 0..18.
 typedef struct Type { uint8_t kind, scale; uint16_t of, to; } Type;
 
-typedef struct FieldDef { Str name; TypeId type; bool has_default; } FieldDef;        // has_default: may be absent in JSON (none)
+// has_default: may be absent in JSON, which then means `fallback` (NULL: the zero of the type). The fallback is the module's, not the schema's.
+typedef struct FieldDef { Str name; TypeId type; bool has_default; const union Value *fallback; } FieldDef;
 typedef struct RecordDef { Str name; uint16_t field_count; const FieldDef *fields; } RecordDef;  // name is empty for `{ … }`
 typedef struct CaseDef { Str name; uint16_t field_count; const FieldDef *fields; } CaseDef;
 typedef struct EnumDef { Str name; uint16_t case_count; bool plain; const CaseDef *cases; } EnumDef;  // plain: no case has fields

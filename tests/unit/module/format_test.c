@@ -53,7 +53,6 @@ static void build_everything(Build *b) {
   ((ParamDef *)entry->params)[0].limits.min = 0;
   entry->hints = (Hints){1, HINTS, STR("What is on top.")};
   entry->paged = 50;
-  entry->was = STR("best");
   entry->access.roles = 1;
   b->tests[0] = (NamedFunction){STR("it works"), test};
   m->test_count = 1;
@@ -67,7 +66,10 @@ static void build_everything(Build *b) {
   b->pages[0] = (PageDef){.name = STR("main"), .title = STR("Main"), .item_count = 1, .items = ITEMS};
   m->page_count = 1;
   b->columns[TABLE_ITEM][ITEM_TITLE].limits.max = 0;
-  b->columns[TABLE_ITEM][ITEM_TITLE].was = STR("name");
+  static const NameWord WORDS[] = {{.kind = WORD_COLUMN, .owner = TABLE_ITEM, .part = ITEM_TITLE, .old = {"name", 4}}, {.kind = WORD_ENTRY, .old = {"best", 4}},
+                               {.kind = WORD_ENTRY, .old = {"first", 5}}, {.kind = WORD_DROP_TABLE, .old = {"Fax", 3}}};
+  m->words = WORDS;
+  m->word_count = countof(WORDS);
   static const ZoneTransition TRANSITIONS[] = {{-5, 3600}, {7, 7200}};
   m->zone = (Zone){STR("Europe/Berlin"), 3208, 2, TRANSITIONS};
 }
@@ -87,6 +89,10 @@ Test(format, there_and_back) {
   cr_assert_eq(module_find_entry(m, ENTRY_INPUT, STR("top")), -1);
   cr_assert_eq(module_find_role(m, STR("clerk")), 0);
   cr_assert_eq(m->entries[top].paged, 50);
+  uint32_t names;
+  const NameWord *old = module_words(m, (NameWord){.kind = WORD_ENTRY, .owner = (uint16_t)top}, &names);
+  cr_assert(names == 2 && str_is(old[0].old, "best") && str_is(old[1].old, "first"));
+  cr_assert_null(module_words(m, (NameWord){.kind = WORD_TABLE, .owner = TABLE_ITEM}, &names));
   cr_assert(str_is(m->entries[top].hints.doc, "What is on top."));
   const Function *view = &m->functions[m->entries[top].function];
   cr_assert_eq(view->depth, 1);
@@ -172,8 +178,8 @@ Test(format, header_says_why) {
   Buf bytes = build_bytes(&b);
   const struct { size_t at; uint8_t value; Err err; const char *part; } rows[] = {
     {0, 'X', ERR_FORMAT, "does not begin with"},
-    {LAYOUT_VERSION_AT, MODULE_FORMAT_VERSION + 1, ERR_VERSION, "format version 3"},
-    {LAYOUT_VERSION_AT, MODULE_FORMAT_VERSION - 1, ERR_VERSION, "format version 1"},
+    {LAYOUT_VERSION_AT, MODULE_FORMAT_VERSION + 1, ERR_VERSION, "format version 4"},
+    {LAYOUT_VERSION_AT, MODULE_FORMAT_VERSION - 1, ERR_VERSION, "format version 2"},
     {LAYOUT_VERSION_AT, 0, ERR_VERSION, "format version 0"},
     {LAYOUT_VERSION_AT + 2, 1, ERR_VERSION, "flags"},
     {LAYOUT_SIZE_AT, 1, ERR_FORMAT, "cut or lengthened"},
