@@ -46,6 +46,7 @@ static bool fields_are_ordered(const TypeTable *table, const RecordDef *record) 
 }
 
 bool type_is_ordered(const TypeTable *table, TypeId type) {
+  if (type >= table->count) return true;  // a part that the compiler could not make a type of: that was said, and is enough
   Type t = table->types[type];
   switch ((TypeKind)t.kind) {
     case TYPE_BOOL: case TYPE_INT: case TYPE_DECIMAL: case TYPE_FLOAT: case TYPE_TEXT: case TYPE_BYTES: case TYPE_UUID:
