@@ -8,6 +8,7 @@
 
 #include "cli/config.h"
 #include "runtime/module/format.h"
+#include "runtime/net/http.h"
 
 // ---- options ----------------------------------------------------------------------------------------
 static bool read_number(const char *text, uint32_t most, uint32_t *out_number) {
@@ -44,6 +45,24 @@ static uint32_t number_of(const Args *args, OptionId option) {
   return number;
 }
 
+// An origin is a scheme, a host and maybe a port, as a browser writes it: small letters, no path.
+static bool is_origin(Str text) {
+  size_t scheme = str_starts(text, STR("https://")) ? 8 : str_starts(text, STR("http://")) ? 7 : 0;
+  for (size_t i = scheme; i < text.len; i++) {
+    unsigned char c = (unsigned char)text.ptr[i];
+    if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && !strchr(".-:[]", c)) return false;
+  }
+  return scheme && text.len > scheme;
+}
+
+static ExitCode check_origins(const Args *args) {
+  Str list = str_from(args_has(args, OPTION_CORS) ? args->values[OPTION_CORS] : "");
+  for (Str one; http_list_next(&list, &one);) {
+    if (!is_origin(one)) return cli_usage(args->command, "`--cors " STR_FMT "` is no origin as browsers write it, as in https://example.com or http://localhost:5173 (there is no *: say whose pages are welcome)", STR_ARG(one));
+  }
+  return CLI_OK;
+}
+
 ExitCode hosting_check(const Args *args) {
   const char *listen = listen_of(args), *colon = strrchr(listen, ':');
   uint32_t number;
@@ -56,7 +75,7 @@ ExitCode hosting_check(const Args *args) {
   LoopKind kind;
   if (!read_loop(args, &kind)) return cli_usage(args->command, "`--loop %s` is none of auto, io_uring and epoll", args->values[OPTION_LOOP]);
   if (args_has(args, OPTION_DATA) && !*args->values[OPTION_DATA]) return cli_usage(args->command, "`--data` needs the name of a folder");
-  return CLI_OK;
+  return check_origins(args);
 }
 
 ExitCode hosting_config(const Args *flags, Config *out_config, bool *out_done) {
@@ -70,7 +89,8 @@ ExitCode hosting_config(const Args *flags, Config *out_config, bool *out_done) {
 }
 
 static HostOptions make_options(const Args *args, const char *data) {
-  HostOptions options = {.listen = listen_of(args), .data = data, .allow_remote = args_has(args, OPTION_ALLOW_REMOTE), .access_log = args_has(args, OPTION_ACCESS_LOG)};
+  HostOptions options = {.listen = listen_of(args), .data = data, .allow_remote = args_has(args, OPTION_ALLOW_REMOTE), .access_log = args_has(args, OPTION_ACCESS_LOG), .origins = args_has(args, OPTION_CORS) ? args->values[OPTION_CORS] : ""};
+  options.server_timing = args->command == COMMAND_WATCH;
   options.connections_max = number_of(args, OPTION_CONNECTIONS);
   options.workers = number_of(args, OPTION_WORKERS);
   (void)read_loop(args, &options.loop);

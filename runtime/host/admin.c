@@ -300,7 +300,7 @@ static bool is_from_here(Conn *conn) {
 
 bool admin__admits(Worker *control, Conn *conn, const HttpRequest *request) {
   (void)control;
-  if (!serve_admits(conn, request, !is_read(request))) return false;
+  if (!serve_admits(conn, request, !is_read(request), (Str){0})) return false;
   if (is_from_here(conn)) return true;
   serve_problem(conn, 403, "forbidden", "the host is administered from the machine it runs on");
   return false;

@@ -119,6 +119,7 @@ Err apps__begin(HostApp *app, App *opened) {
   Worker *home = app->home;
   TRY(serve_new(home->loop, opened, &app->log, app->metrics ? &app->metrics->serve : NULL, &app->serve));
   serve_limit(app->serve, &home->serve_limits);
+  serve_welcome(app->serve, str_from(app->host->options.origins));
   app->app = opened;
   refbuf_drop(app->problem);
   app->problem = NULL;

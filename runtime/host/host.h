@@ -36,6 +36,8 @@ typedef struct HostOptions {
   uint32_t workers;          // 0: one a core
   uint32_t sleep_after_s;    // an app that had nothing to do for so long gives its memory back; 0: HOST_SLEEP_AFTER_S, UINT32_MAX: never
   bool access_log;           // a line for each answer
+  bool server_timing;        // each answer says how long it took
+  const char *origins;       // of pages on other sites that are welcome: "https://example.com, https://example.org"; empty: none
   bool allow_remote;         // without a token file only loopback addresses may be listened on, unless this is set
 } HostOptions;
 

@@ -138,32 +138,11 @@ static void answer_own(Worker *control, Conn *conn, const HttpRequest *request, 
   else conn_respond(conn, &(ConnAnswer){.status = 200, .content_type = STR("text/plain"), .headers = STR("Cache-Control: no-store\r\n"), .body = STR("ok\n")});
 }
 
-// The line of the access log has the path without the query, which may hold what is nobody's matter.
-static void note_for_log(Conn *conn, const HttpRequest *request) {
-  Buf note;
-  buf_init(&note, 0);
-  buf_add_str(&note, request->method_text);
-  buf_add_char(&note, ' ');
-  buf_add_str(&note, request->path);
-  if (!note.failed) conn_set_note(conn, buf_str(&note));
-  buf_free(&note);
-}
-
-static void on_answered(void *context, Conn *conn, const ConnAnswered *answered) {
-  Worker *worker = context;
-  metrics_count(answered->label ? answered->label : &worker->metrics, answered);
-  if (!worker->host->options.access_log) return;
-  char peer[ADDRESS_TEXT_BYTES];
-  conn_peer_text(conn, peer);
-  LOG_EVENT(&worker->host->log, LOG_INFO, "answered", LOG_TEXT("request", answered->note.len ? answered->note : STR("(unread)")), LOG_INT("status", answered->status),
-            LOG_INT("bytes", (int64_t)answered->body_bytes), LOG_INT("us", answered->took_us), LOG_TEXT("peer", str_from(peer)));
-}
-
 static void on_request(void *context, Conn *conn, const HttpRequest *request) {
   Worker *worker = context;
   Str rest;
   conn_set_user(conn, NULL);
-  if (worker->host->options.access_log) note_for_log(conn, request);
+  if (notes__begin(worker, conn, request)) return;
   HostPath own = host_path(request->path, &rest);
   if (own != PATH_OF_APPS && worker->index == 0) {
     answer_own(worker, conn, request, own, rest);
@@ -171,7 +150,7 @@ static void on_request(void *context, Conn *conn, const HttpRequest *request) {
   }
   HostApp *app = find_app(worker, request->path, &rest);
   if (!app) {
-    if (serve_admits(conn, request, false)) serve_problem(conn, 404, "not_found", "there is no app of that name here");
+    if (serve_admits(conn, request, false, str_from(worker->host->options.origins))) serve_problem(conn, 404, "not_found", "there is no app of that name here");
   } else if (app->home == worker && atomic_load_explicit(&app->state, memory_order_relaxed) == APP_AWAKE) {
     serve_request(app->serve, conn, request, rest);
   } else {
@@ -280,12 +259,13 @@ static Err open_loop(Worker *worker, ErrText *out_text) {
   Host *host = worker->host;
   TRY(loop_new(host->options.loop, clock_system(), &worker->loop, out_text));
   ConnSettings settings = conn_settings_default();
+  settings.server_timing = host->options.server_timing;
   if (host->options.connections_max) settings.connections_max = host->options.connections_max;
   settings.body_bytes_max = HOST_MODULE_BYTES_MAX;
   settings.log = &host->log;
   settings.open_shared = &host->connections;
   ConnEvents events = {.ctx = worker, .route = route, .on_moved = on_moved, .on_full = on_full, .on_request = on_request,
-                       .on_close = on_close, .on_answered = on_answered, .body_limit = body_limit, .write_refusal = serve_write_refusal};
+                       .on_close = on_close, .on_answered = notes__answered, .body_limit = body_limit, .write_refusal = serve_write_refusal};
   Err err = conn_server_new(worker->loop, &settings, &events, &worker->server);
   if (err != ERR_NONE) return err_say(err, out_text, "no memory for connections");
   loop_timer_init(&worker->look, look, worker);

@@ -131,7 +131,7 @@ static void closed(LoopOp *op, int32_t result) {
   refbuf_drop(conn->queued);
   refbuf_drop(conn->next_event);
   mem_free(conn->in);
-  mem_free(conn->note);
+  mem_free(conn->extra);
   unlink_open(conn);
   if (conn->unanswered && server->events.on_close) server->events.on_close(server->events.ctx, conn);
   give_spare(server, conn);
@@ -188,7 +188,7 @@ void conn__move_away(Conn *conn, void *where) {
 void conn_discard(Conn *conn) {
   close(conn->socket.fd);
   mem_free(conn->in);
-  mem_free(conn->note);
+  mem_free(conn->extra);
   mem_free(conn);
 }
 

@@ -41,6 +41,7 @@ typedef struct ConnSettings {
   uint32_t send_timeout_ms;    // without CONN_PROGRESS_BYTES taken by the client, or all there is: closed
   uint32_t stream_beat_ms;     // a stream that sent nothing for so long sends `stream_beat`; 0: never
   Str stream_beat;             // static
+  bool server_timing;          // each answer says how long it took (Server-Timing)
   const Log *log;              // may be NULL
 } ConnSettings;
 
@@ -74,7 +75,7 @@ typedef struct ConnAnswered {
   void *label;             // of conn_set_label, or NULL
   uint32_t took_us;        // from the whole request to this answer (a stream: to its beginning), by the monotonic clock; wraps after an hour
   uint64_t body_bytes;     // before it is sent; a stream: 0
-  Str note;                // of conn_set_note, or empty
+  Str note;                // of conn_set_extra, or empty
 } ConnAnswered;
 
 typedef struct ConnEvents {
@@ -141,7 +142,8 @@ void conn_stream_end(Conn *conn);
 
 void conn_set_user(Conn *conn, void *user);  // what the room above keeps about the request in hand or the stream
 void *conn_user(const Conn *conn);
-// Both of the request in hand, for on_answered; forgotten with it. The note is copied (and left out when there is no memory).
+// Of the request in hand, and forgotten with it: a label and a note for on_answered, and further lines (each whole with its CR LF)
+// for the head of its answer. Texts are copied, and left out when there is no memory.
 void conn_set_label(Conn *conn, void *label, uint8_t kind);
-void conn_set_note(Conn *conn, Str note);
+void conn_set_extra(Conn *conn, Str note, Str headers);
 void conn_peer_text(const Conn *conn, char out_text[64]);

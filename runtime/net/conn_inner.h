@@ -31,6 +31,8 @@ typedef enum ConnState {
 
 typedef enum ConnPhase { PHASE_IDLE, PHASE_HEAD, PHASE_BODY } ConnPhase;  // of READING, for its deadline
 
+typedef struct ConnExtra { uint32_t note_len, headers_len; char bytes[]; } ConnExtra;
+
 struct Conn {
   LoopSocket socket;
   LoopOp recv, send, close;
@@ -53,7 +55,7 @@ struct Conn {
   uint8_t iov_at, iov_count, state, phase;
   void *where;                // for on_moved
   void *label;                // of the request in hand
-  char *note;                 // with a zero byte; or NULL
+  ConnExtra *extra;           // of the request in hand, or NULL
   uint32_t asked_us;          // when it was whole; the low bits
   uint8_t kind;               // of label
   uint8_t moves;              // for the request that is being read

@@ -236,35 +236,26 @@ void conn__sent(LoopOp *op, int32_t result) {
 
 static bool has_no_body(const Conn *conn, unsigned status) { return conn->head_only || status == 204 || status == 304; }
 
-static void add_head(Conn *conn, Buf *out, const ConnAnswer *answer) {
-  ConnServer *server = conn->server;
-  http_add_status_line(out, answer->status);
-  http_add_date(out, &server->date, clock_wall_us(loop_clock(server->loop)));
-  if (answer->content_type.len) http_add_field(out, STR("Content-Type"), answer->content_type);
-  buf_add_str(out, answer->headers);
-}
-
 static uint32_t now_low_us(const Conn *conn) { return (uint32_t)clock_mono_us(loop_clock(conn->server->loop)); }
 
-static void forget_note(Conn *conn) {
-  mem_free(conn->note);
-  conn->note = NULL;
+static void forget_extra(Conn *conn) {
+  mem_free(conn->extra);
+  conn->extra = NULL;
 }
 
 void conn__begin_counting(Conn *conn) {
   conn->label = NULL;
   conn->kind = 0;
-  forget_note(conn);
-  if (conn->server->events.on_answered) conn->asked_us = now_low_us(conn);
+  forget_extra(conn);
+  conn->asked_us = now_low_us(conn);
 }
 
 static void tell_answered(Conn *conn, uint16_t status, size_t body_bytes) {
   const ConnEvents *events = &conn->server->events;
   if (!events->on_answered) return;
   ConnAnswered answered = {.status = status, .kind = conn->kind, .label = conn->label, .took_us = now_low_us(conn) - conn->asked_us,
-                           .body_bytes = body_bytes, .note = str_from(conn->note ? conn->note : "")};
+                           .body_bytes = body_bytes, .note = conn->extra ? (Str){conn->extra->bytes, conn->extra->note_len} : (Str){0}};
   events->on_answered(events->ctx, conn, &answered);
-  forget_note(conn);
 }
 
 void conn_set_label(Conn *conn, void *label, uint8_t kind) {
@@ -272,12 +263,25 @@ void conn_set_label(Conn *conn, void *label, uint8_t kind) {
   conn->kind = kind;
 }
 
-void conn_set_note(Conn *conn, Str note) {
-  forget_note(conn);
-  conn->note = mem_alloc(note.len + 1);
-  if (!conn->note) return;
-  memcpy(conn->note, note.ptr, note.len);
-  conn->note[note.len] = 0;
+void conn_set_extra(Conn *conn, Str note, Str headers) {
+  forget_extra(conn);
+  if (note.len > UINT32_MAX / 4 || headers.len > UINT32_MAX / 4) return;
+  ConnExtra *extra = mem_alloc(sizeof *extra + note.len + headers.len);
+  if (!extra) return;
+  *extra = (ConnExtra){(uint32_t)note.len, (uint32_t)headers.len};
+  if (note.len) memcpy(extra->bytes, note.ptr, note.len);
+  if (headers.len) memcpy(extra->bytes + note.len, headers.ptr, headers.len);
+  conn->extra = extra;
+}
+
+static void add_head(Conn *conn, Buf *out, const ConnAnswer *answer) {
+  ConnServer *server = conn->server;
+  http_add_status_line(out, answer->status);
+  http_add_date(out, &server->date, clock_wall_us(loop_clock(server->loop)));
+  if (answer->content_type.len) http_add_field(out, STR("Content-Type"), answer->content_type);
+  buf_add_str(out, answer->headers);
+  if (server->settings.server_timing) buf_add_format(out, "Server-Timing: app;dur=%.3f\r\n", (now_low_us(conn) - conn->asked_us) / 1000.0);
+  if (conn->extra) buf_add_str(out, (Str){conn->extra->bytes + conn->extra->note_len, conn->extra->headers_len});
 }
 
 void conn_respond(Conn *conn, const ConnAnswer *answer) {

@@ -68,6 +68,8 @@ unsigned http_field(const HttpRequest *request, Str name, Str *out_value);
 bool http_name_equal(Str a, Str b);                // without case, ASCII
 // Whether a comma-separated list has the token, without case ("close, x" has "close").
 bool http_list_has(Str list, Str token);
+// The weight of `name` in a list like that of Accept-Encoding (RFC 9110, 12.4.2), from 0 to 1000; -1: it is not there. A broken weight counts as 0.
+int http_weight(Str list, Str name);
 // The next element of a comma-separated list, without white space around it; false at the end. Empty ones are passed over.
 bool http_list_next(Str *list, Str *out_element);
 

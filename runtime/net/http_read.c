@@ -318,3 +318,44 @@ bool http_list_has(Str list, Str token) {
   for (Str element; http_list_next(&list, &element);) if (http_name_equal(element, token)) return true;
   return false;
 }
+
+// "q=0.125" in thousandths: a digit 0 or 1, and at most three behind the point.
+static int read_weight(Str text) {
+  if (text.len < 3 || (text.ptr[0] | 0x20) != 'q' || text.ptr[1] != '=' || text.len > 7) return -1;
+  int weight = text.ptr[2] - '0', scale = 100;
+  if (weight < 0 || weight > 1 || (text.len > 3 && text.ptr[3] != '.')) return 0;
+  weight *= 1000;
+  for (size_t i = 4; i < text.len; i++, scale /= 10) {
+    if (text.ptr[i] < '0' || text.ptr[i] > '9') return 0;
+    weight += (text.ptr[i] - '0') * scale;
+  }
+  return weight > 1000 ? 0 : weight;
+}
+
+static Str trim_space(Str text) {
+  while (text.len && (*text.ptr == ' ' || *text.ptr == '\t')) text = str_part(text, 1, text.len);
+  while (text.len && (text.ptr[text.len - 1] == ' ' || text.ptr[text.len - 1] == '\t')) text.len--;
+  return text;
+}
+
+// The next parameter of an element, split off at its semicolon.
+static Str next_part(Str *element) {
+  const char *semicolon = element->len ? memchr(element->ptr, ';', element->len) : NULL;
+  size_t len = semicolon ? (size_t)(semicolon - element->ptr) : element->len;
+  Str part = trim_space(str_part(*element, 0, len));
+  *element = semicolon ? str_part(*element, len + 1, element->len) : (Str){0};
+  return part;
+}
+
+int http_weight(Str list, Str name) {
+  for (Str element; http_list_next(&list, &element);) {
+    if (!http_name_equal(next_part(&element), name)) continue;
+    int weight = 1000;
+    while (element.len) {
+      int read = read_weight(next_part(&element));
+      if (read >= 0) weight = read;
+    }
+    return weight;
+  }
+  return -1;
+}

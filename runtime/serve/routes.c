@@ -89,9 +89,9 @@ static Str without_port(Str host) {
 }
 
 // A page of another site carries its own Origin; the app's own page carries the Host's.
-static bool is_foreign(const HttpRequest *request) {
+static bool is_foreign(const HttpRequest *request, Str origins) {
   Str origin;
-  if (!http_field(request, STR("origin"), &origin)) return false;
+  if (!http_field(request, STR("origin"), &origin) || serve_cors_allows(origins, request, &origin)) return false;
   for (size_t i = 0; i + 2 < origin.len; i++) {
     if (memcmp(origin.ptr + i, "://", 3) == 0) return !http_name_equal(str_part(origin, i + 3, origin.len), request->host);
   }
@@ -114,10 +114,10 @@ static bool is_known_host(const HttpRequest *request) {
   return true;
 }
 
-bool serve_admits(Conn *conn, const HttpRequest *request, bool changes) {
+bool serve_admits(Conn *conn, const HttpRequest *request, bool changes, Str origins) {
   bool known = is_known_host(request);
   if (!known) serve_problem(conn, 403, "unknown_host", "this host does not answer to that name; use localhost or the address");
-  else if (changes && is_foreign(request)) serve_problem(conn, 403, "foreign_origin", "a page of another site may not do this");
+  else if (changes && is_foreign(request, origins)) serve_problem(conn, 403, "foreign_origin", "a page of another site may not do this");
   else return true;
   return false;
 }
@@ -138,9 +138,9 @@ static bool asks_too_much(Conn *conn, const HttpRequest *request) {
 
 // ---- routes -----------------------------------------------------------------------------------------
 
-static void answer_shared(Conn *conn, RefBuf *body, const char *type) {
-  Str headers = STR("Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\n");
-  conn_respond(conn, &(ConnAnswer){.status = 200, .content_type = str_from(type), .headers = headers, .shared = body});
+static void answer_shared(Conn *conn, const HttpRequest *request, const RefBuf *body, const char *type) {
+  Wanted wanted;
+  if (serve__read_wanted(conn, request, str_from(type), &wanted)) serve__answer_body(conn, &wanted, str_from(type), STR("X-Content-Type-Options: nosniff\r\n"), refbuf_str(body));
 }
 
 static bool is_read(const HttpRequest *request) { return request->method == HTTP_GET || request->method == HTTP_HEAD; }
@@ -166,7 +166,7 @@ static void route_named(Serve *serve, Conn *conn, const HttpRequest *request, St
   } else if (str_is(kind, "inputs")) {
     conn_set_label(conn, serve->metrics, ROUTE_INPUT);
     if (request->method != HTTP_POST) answer_method(conn, request, "POST, OPTIONS");
-    else if (is_foreign(request)) serve_problem(conn, 403, "foreign_origin", "a page of another site may not send inputs to this app");
+    else if (is_foreign(request, serve->origins)) serve_problem(conn, 403, "foreign_origin", "a page of another site may not send inputs to this app");
     else serve__input(serve, conn, request, name);
   } else {
     serve_problem(conn, 404, "not_found", "there is nothing at this path; see GET /app");
@@ -177,6 +177,8 @@ void serve_limit(Serve *serve, const ServeLimits *limits) {
   serve->limits = *limits;
   serve->next_us = 0;  // what was owed under another rate is forgiven
 }
+
+void serve_welcome(Serve *serve, Str origins) { serve->origins = origins; }
 
 // Requests at a rate, and a burst of what a second allows. False: answered.
 static bool is_within_rate(Serve *serve, Conn *conn) {
@@ -196,7 +198,7 @@ static bool is_within_rate(Serve *serve, Conn *conn) {
 void serve_request(Serve *serve, Conn *conn, const HttpRequest *request, Str path) {
   conn_set_user(conn, NULL);
   conn_set_label(conn, serve->metrics, ROUTE_OTHER);
-  if (!serve_admits(conn, request, false) || asks_too_much(conn, request) || !is_within_rate(serve, conn)) return;
+  if (!serve_admits(conn, request, false, serve->origins) || asks_too_much(conn, request) || !is_within_rate(serve, conn)) return;
   Str first = {0}, second = {0}, third;
   http_path_next(&path, &first);
   bool has_second = http_path_next(&path, &second);
@@ -204,8 +206,8 @@ void serve_request(Serve *serve, Conn *conn, const HttpRequest *request, Str pat
     route_named(serve, conn, request, first, second);
   } else if (!has_second && (first.len == 0 || str_is(first, "app"))) {
     if (!is_read(request)) answer_method(conn, request, "GET, HEAD, OPTIONS");
-    else if (first.len) answer_shared(conn, serve->description, "application/json");
-    else answer_shared(conn, serve->page, "text/html; charset=utf-8");
+    else if (first.len) answer_shared(conn, request, serve->description, "application/json");
+    else answer_shared(conn, request, serve->page, "text/html; charset=utf-8");
   } else {
     serve_problem(conn, 404, "not_found", "there is nothing at this path; see GET /app");
   }

@@ -26,6 +26,8 @@ enum {
   SERVE_TOPICS_MAX = 10000,        // different (view, arguments) with subscribers; more is 503
   SERVE_QUERY_PAIRS_MAX = 200,     // name=value pairs of a query; more is 400
   SERVE_BODY_BYTES_MAX = 1 << 20,  // of an input; more is 413
+  SERVE_GZIP_BYTES_MIN = 1024,     // smaller answers are not packed, nor are larger ones than the next: packing them would keep others waiting
+  SERVE_GZIP_BYTES_MAX = 1 << 20,
 };
 
 // Zero means the default in brackets.
@@ -37,6 +39,7 @@ typedef struct ServeLimits {
 // `metrics` outlives it; NULL: nobody counts. Its requests get it as their label (conn_set_label), with a MetricsRoute.
 MUST_USE Err serve_new(Loop *loop, App *app, const Log *log, ServeMetrics *metrics, Serve **out_serve);
 void serve_limit(Serve *serve, const ServeLimits *limits);
+void serve_welcome(Serve *serve, Str origins);  // see serve_admits; stay
 void serve_free(Serve *serve);     // after its connections are gone
 
 // `path` is the request's path below the app ("/views/total"), still encoded.
@@ -56,7 +59,13 @@ bool serve_wants_turn(const Serve *serve);  // inputs were submitted since the a
 void serve_turned(Serve *serve);
 
 // The rules for browsers on this machine (a known Host; for what changes something no foreign Origin). False: answered.
-bool serve_admits(Conn *conn, const HttpRequest *request, bool changes);
+// `origins`: sites whose pages are welcome all the same, as "https://example.com, https://example.org".
+bool serve_admits(Conn *conn, const HttpRequest *request, bool changes, Str origins);
+// Pages of those sites may read answers: lines for each answer to one, and the answer to a browser that asks beforehand.
+bool serve_cors_allows(Str origins, const HttpRequest *request, Str *out_origin);
+void serve_add_cors(Str origin, Buf *headers);
+bool serve_is_preflight(const HttpRequest *request);
+void serve_answer_preflight(Conn *conn);
 // Writes a refusal of the connection as a problem: for ConnEvents.write_refusal.
 void serve_write_refusal(void *context, const HttpRefusal *refusal, Str *out_content_type, Buf *body);
 // Answers with a problem that has no app behind it ("there is no app of that name").

@@ -24,6 +24,7 @@ struct Serve {
   struct Reading *idle_readings;
   bool wants_turn, push_again;
   ServeLimits limits;
+  Str origins;                    // of pages that are welcome
   uint32_t stream_count;
   int64_t next_us;                // of a request at an even rate (the leaky bucket as a meter: GCRA)
   uint32_t in_hand;               // inputs and views on their way
@@ -48,12 +49,16 @@ struct Pending {
   Pending *next;                  // in `idle`
 };
 
+// What a reader's request asks of the form of its answer (RFC 9110, 12 and 13).
+typedef struct Wanted { Str none_match; bool gzip; } Wanted;
+
 // A view on its way through the app.
 typedef struct Reading Reading;
 struct Reading {
   Held held;                      // first
   Conn *conn;                     // NULL: died meanwhile
   AppView view;
+  Wanted wanted;
   Arena arena;
   Reading *next;                  // in `idle_readings`
 };
@@ -71,6 +76,11 @@ void serve__answer_outcome(Conn *conn, const AppOutcome *outcome);
 void serve__answer_problems(Conn *conn, const ValueProblems *problems);
 void serve__write_outcome_problem(const AppOutcome *outcome, Buf *out);
 
+// ---- negotiate.c
+// False: answered (406). none_match points into the request.
+bool serve__read_wanted(Conn *conn, const HttpRequest *request, Str type, Wanted *out_wanted);
+// 200 with the body, packed if that is wanted, or 304 when the reader has it already.
+void serve__answer_body(Conn *conn, const Wanted *wanted, Str type, Str headers, Str body);
 // ---- views.c
 // Decodes the query's pairs into `arena` (copies). ERR_FORMAT: problems say why.
 MUST_USE Err serve__read_pairs(Str query, Arena *arena, ValueProblems *problems, ArgPair **out_pairs, uint32_t *out_count);

@@ -1,4 +1,6 @@
 // GET /views/NAME: arguments from the query string, the value as JSON, or a stream of values.
+#include <stdio.h>
+
 #include "runtime/base/mem.h"
 #include "runtime/serve/serve_internal.h"
 
@@ -79,12 +81,23 @@ void serve__free_readings(Serve *serve) {
 // Its value is still to come; whoever asked will not hear it.
 void serve__view_closed(Reading *reading) { reading->conn = NULL; }
 
+static void answer_outcome(Conn *conn, const Reading *reading) {
+  const AppOutcome *outcome = &reading->view.outcome;
+  if (outcome->kind != APP_DONE || !outcome->body.len) {
+    serve__answer_outcome(conn, outcome);
+    return;
+  }
+  char commit[48];
+  int len = snprintf(commit, sizeof commit, "Aup-Commit: %llu\r\n", (unsigned long long)outcome->commit);
+  serve__answer_body(conn, &reading->wanted, STR("application/json"), (Str){commit, (size_t)len}, outcome->body);
+}
+
 static void answered(AppView *view) {
   Reading *reading = view->context;
   Conn *conn = reading->conn;
   reading->held.serve->in_hand--;
   if (conn) conn_set_user(conn, NULL);
-  if (conn) serve__answer_outcome(conn, &view->outcome);
+  if (conn) answer_outcome(conn, reading);
   give_back(reading);
 }
 
@@ -124,6 +137,8 @@ static bool answer(Serve *serve, Reading *reading, const HttpRequest *request, S
   Err err = serve__read_pairs(request->query, arena, &problems, &pairs, &count);
   if (err == ERR_NONE) err = args_read_pairs(module, &module->entries[entry], pairs, count, &problems, &args);
   if (err == ERR_NONE && !wants_stream(request)) {
+    if (!serve__read_wanted(conn, request, STR("application/json"), &reading->wanted)) return false;
+    reading->wanted.none_match = arena_copy(arena, reading->wanted.none_match);
     answer_value(serve, reading, (uint16_t)entry, &args);
     return true;
   }
