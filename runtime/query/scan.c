@@ -14,6 +14,7 @@ struct VectorScan {
   VectorBlock *filters[SCAN_FILTERS_MAX], *input;  // input: the fused stage's block
   uint16_t filter_registers[SCAN_FILTERS_MAX];
   uint8_t filter_count, fused;
+  uint8_t filters_done;                    // of them: the last is run again for the rows that pass when others read what it computes
   Cursor *cursor;
   LeafBatch batch;
   bool has_batch, by_row;                  // by_row: the present chunk could not be run over vectors
@@ -23,7 +24,7 @@ struct VectorScan {
   uint16_t selected[VECTOR_ROWS];          // in the cursor's direction
 };
 
-uint8_t scan__filters_done(const VectorScan *scan) { return scan->by_row ? 0 : scan->filter_count; }
+uint8_t scan__filters_done(const VectorScan *scan) { return scan->by_row ? 0 : scan->filters_done; }
 uint8_t scan__fused(const VectorScan *scan) { return scan->fused; }
 
 static bool take_filters(Exec *exec, VectorScan *scan, const Plan *plan, uint16_t plan_index, uint8_t stage) {
@@ -32,13 +33,15 @@ static bool take_filters(Exec *exec, VectorScan *scan, const Plan *plan, uint16_
     if (!block || !vector__knows(block, plan->stages[i].from)) break;
     scan->filters[scan->filter_count] = block;
     scan->filter_registers[scan->filter_count++] = plan->stages[i].from;
+    if (vector__leaves_values(block, &plan->stages[i])) break;
+    scan->filters_done++;
   }
   return scan->filter_count > 0;
 }
 
 static bool take_groups(Exec *exec, VectorScan *scan, const Plan *plan, uint16_t plan_index, uint8_t stage) {
   uint16_t next = stage + 1 + scan->filter_count;
-  if (stage != 0 || next >= plan->stage_count || !groups__take_rows(scan->function, exec__types(exec), &plan->stages[next])) return false;
+  if (stage != 0 || next >= plan->stage_count || scan->filters_done < scan->filter_count || !groups__take_rows(scan->function, exec__types(exec), &plan->stages[next])) return false;
   scan->input = vector__prepare(exec, scan->function, plan_index, stage, plan->stages[next].block);
   if (!scan->input) return false;
   scan->fused_stage = &plan->stages[next];

@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+#include "runtime/module/opcode.h"
+
 typedef enum SlotKind { SLOT_ONE, SLOT_ARRAY } SlotKind;
 
 typedef struct Slot { SlotKind kind; const int64_t *values; int64_t one; } Slot;  // of one run
@@ -88,6 +90,68 @@ VectorBlock *vector__prepare(Exec *exec, const Function *function, uint16_t plan
     if (at->op == OP_CURSOR_COLUMN && (at->b != plan || at->x != stage)) return NULL;
   }
   return block;
+}
+
+// ---- what else reads a block's registers --------------------------------------------------------------
+
+// How many registers an instruction reads from its base; as many as there are when that is not told here.
+static uint32_t base_count(const VectorBlock *block, const Instruction *at) {
+  const Module *module = block->exec->module;
+  const TypeTable *types = exec__types(block->exec);
+  switch (at->op) {
+    case OP_RECORD_NEW: return types->records[types->types[block->function->registers[at->a]].of].field_count;
+    case OP_CALL: case OP_CALL_VOID: return module->functions[at->b].param_count;
+    case OP_TEXT_JOIN: case OP_LIST_NEW: return at->c;
+    case OP_MAP_OF: return 2u * at->c;
+    default: return UINT16_MAX;
+  }
+}
+
+static bool any_slot(const VectorBlock *block, uint32_t from, uint32_t count) {
+  for (uint8_t i = 0; i < block->slot_count; i++) {
+    if (block->registers[i] >= from && block->registers[i] < from + count) return true;
+  }
+  return false;
+}
+
+static bool instruction_reads(const VectorBlock *block, const Instruction *at) {
+  const OpcodeInfo *info = opcode_info(at->op);
+  const uint8_t kinds[] = {info->a, info->b, info->c};
+  const uint16_t operands[] = {at->a, at->b, at->c};
+  for (int i = 0; i < 3; i++) {
+    if (operand_is_read((OperandKind)kinds[i]) && any_slot(block, operands[i], 1)) return true;
+    if (kinds[i] == OPERAND_base && any_slot(block, operands[i], base_count(block, at))) return true;
+  }
+  return false;
+}
+
+static bool any_slots(const VectorBlock *block, const uint16_t *registers, uint16_t count) {
+  for (uint16_t i = 0; i < count; i++) if (any_slot(block, registers[i], 1)) return true;
+  return false;
+}
+
+static bool stage_reads(const VectorBlock *block, const Stage *stage) {
+  bool is_scan = stage->kind == STAGE_SCAN || stage->kind == STAGE_COUNT;
+  uint32_t count = is_scan ? stage->equal_count + 2u : stage->kind == STAGE_NUMBERS ? 2u : 1u;
+  if (stage->from != NO_REGISTER && any_slot(block, stage->from, count)) return true;
+  if (any_slots(block, stage->keys, stage->key_count) || any_slots(block, stage->carried, stage->carried_count)) return true;
+  for (uint16_t i = 0; i < stage->aggregate_count; i++) if (any_slot(block, stage->aggregates[i].from, 1)) return true;
+  return false;
+}
+
+bool vector__leaves_values(const VectorBlock *block, const Stage *own) {
+  const Function *function = block->function;
+  for (uint32_t pc = 0; pc < function->code_count; pc++) {
+    bool inside = pc >= block->range.start && pc < block->range.end;
+    if (!inside && instruction_reads(block, &function->code[pc])) return true;
+  }
+  for (uint16_t plan = 0; plan < function->plan_count; plan++) {
+    for (uint16_t i = 0; i < function->plans[plan].stage_count; i++) {
+      const Stage *stage = &function->plans[plan].stages[i];
+      if (stage != own && stage_reads(block, stage)) return true;
+    }
+  }
+  return false;
 }
 
 // ---- operands ---------------------------------------------------------------------------------------

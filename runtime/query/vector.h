@@ -19,6 +19,9 @@ typedef struct VectorBlock VectorBlock;
 // NULL: the block cannot be run so, or there is no memory. `plan` and `stage` name the scan whose rows are the vectors.
 Vectors *vectors__new(Exec *exec);
 VectorBlock *vector__prepare(Exec *exec, const Function *function, uint16_t plan, uint8_t stage, uint16_t block);
+// Whether something outside of the block, but for the stage `own` whose block it is, reads what it computes (a `with`, say): then it
+// must also be run for each row that goes on, since vectors leave nothing in the registers.
+bool vector__leaves_values(const VectorBlock *block, const Stage *own);
 
 // Runs the block for rows [first, first + count) of the batch, count at most VECTOR_ROWS, and afterwards gives a register's
 // values: an array, or one value for all rows (`*out_all`).
