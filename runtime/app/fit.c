@@ -416,7 +416,7 @@ Err app__start_state(App *app, ErrText *out_text) {
 Err app__set_settings(App *app, bool is_new, ErrText *out_text) {
   AppModule *module = app->module;
   Txn *txn = db_txn(store_db(app->store));
-  VmCall call = {.now_us = app__now(app), .seed = rng_secret_u64()};
+  VmCall call = {.now_us = app__now(app), .seed = app__seed(app)};
   runner_use(&app->owner, module->module, txn_reader(txn), txn);
   app->owner.context.caller = (AppCaller){0};
   SettingsWrite write = {&app->owner, txn, &call, &module->arena};

@@ -4,6 +4,7 @@
 //
 // The log may grow by an eighth of the state between two checkpoints, so that waking is short and the files stay bounded: two
 // slots of at most five quarters of the state together, the pages of the next one, and the log of two rounds.
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -30,7 +31,8 @@ static Err remove_log(Store *store) {
   uint64_t number = UINT64_MAX;
   for (int slot = 0; slot < 2; slot++)
     if (store->pages.slots[slot] == SLOT_GOOD && store->pages.roots[slot].number < number) number = store->pages.roots[slot].number;
-  return number == UINT64_MAX ? ERR_NONE : log_remove_before(store->options.files, store->dir, number);
+  assert(number != UINT64_MAX);  // one has just been written
+  return log_remove_before(store->options.files, store->dir, number);
 }
 
 static void work(Store *store, bool paced) {
@@ -109,6 +111,10 @@ static bool let_go(Store *store) {
   return checkpoint->snapshot == NULL;
 }
 
+static void let_all_go(Store *store) {
+  while (!let_go(store)) continue;
+}
+
 // ---- the owner's part -------------------------------------------------------------------------
 static void note_failure(Store *store, Err err) {
   store->info.checkpoint_err = err;
@@ -133,6 +139,7 @@ Err store__tend_checkpoint(Store *store, ErrText *out_text) {
   if (store->checkpoint.running || !let_go(store)) return ERR_NONE;
   if (!store->options.files || !is_due(store)) return ERR_NONE;
   store_wait(store);
+  if (store_error(store, out_text) != ERR_NONE) return ERR_CLOSED;  // space could not be set aside meanwhile
   Err err = log_roll(&store->log);
   // A full disk needs the checkpoint most: without the roll it frees less, but it may free something.
   if (err != ERR_NONE && err != ERR_FULL && err != ERR_MEMORY) return store__stop_now(store, err, out_text);
@@ -146,14 +153,14 @@ Err store__tend_checkpoint(Store *store, ErrText *out_text) {
   store->checkpoint.log_at = at;
   if (!in_pool) {
     see_end(store);
-    while (!let_go(store)) continue;
+    let_all_go(store);
   }
   return ERR_NONE;
 }
 
 void store__end_checkpoint(Store *store) {
   if (store->checkpoint.running) see_end(store);
-  while (!let_go(store)) continue;
+  let_all_go(store);
 }
 
 void store__last_checkpoint(Store *store) {
@@ -168,5 +175,5 @@ void store__last_checkpoint(Store *store) {
   }
   if (begin(store, false) != ERR_NONE) return;
   see_end(store);
-  while (!let_go(store)) continue;
+  let_all_go(store);
 }

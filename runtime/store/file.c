@@ -52,7 +52,8 @@ static Err write_new(FileSystem *fs, Dir *dir, const char *name, Str bytes) {
 Err file_replace(FileSystem *fs, Dir *dir, const char *name, Str bytes) {
   char temporary[FILE_NAME_BYTES_MAX + 1];
   int len = snprintf(temporary, sizeof temporary, "%s.tmp", name);
-  if (len < 0 || (size_t)len >= sizeof temporary) return ERR_LIMIT;
+  assert(len > 0 && (size_t)len < sizeof temporary);
+  (void)len;
   Err err = write_new(fs, dir, temporary, bytes);
   if (err == ERR_NONE) err = fs->rename(fs, dir, temporary, name);
   if (err == ERR_NONE) return fs->dir_sync(fs, dir);

@@ -122,7 +122,7 @@ static Err roll(Log *log, uint64_t record_bytes) {
   buf_init(&record, 0);
   log_begin(&record);
   log_finish(log, &record, LOG_ROLL, log->number + 1);
-  Err err = record.failed || !record.len ? ERR_MEMORY : create_segment(log, &header, &file);
+  Err err = record.failed ? ERR_MEMORY : create_segment(log, &header, &file);
   if (err == ERR_NONE) {
     err = file_write_all(log->fs, log->file, log->offset, record.ptr, record.len);
     if (err == ERR_NONE) err = log->fs->sync(log->fs, log->file);
@@ -162,7 +162,7 @@ void log_begin(Buf *record) {
 void log_finish(const Log *log, Buf *record, LogKind kind, uint64_t number) {
   uint64_t body = record->len - LOG_RECORD_HEADER_BYTES, more = padded(record->len) - record->len;
   char *room = buf_room(record, more);
-  if (!room || record->failed) return;
+  if (!room) return;
   memset(room, 0, more);
   record->len += more;
   RecordHeader header = {.kind = kind, .body_bytes = body, .number = number, .offset = log->offset, .reserved = log->reserved, .predecessor = log->sum};
@@ -175,7 +175,7 @@ Err log_write(Log *log, const Buf *record) {
   bool good = record_header_read((const uint8_t *)record->ptr, &log->key, &header);
   assert(good && header.offset == log->offset && header.number == log->number + 1 && header.predecessor == log->sum);
   assert(log->offset + record->len <= log->reserved);
-  if (!good) return ERR_DAMAGED;
+  (void)good;
   TRY(file_write_all(log->fs, log->file, log->offset, record->ptr, record->len));
   TRY(log->fs->sync(log->fs, log->file));
   log->offset += record->len;

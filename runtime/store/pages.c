@@ -207,7 +207,7 @@ Err pages_read(PageFile *pages, PageRef ref, SpaceMap *map, Buf *buf, ErrText *o
   uint64_t offset = (uint64_t)ref.place * PAGES_UNIT;
   bool taken;
   if (pages->read_only && offset + ref.bytes > pages->size) TRY(pages->fs->size(pages->fs, pages->file, &pages->size));  // a host may have made it longer
-  if (ref.place < PAGES_FIRST_UNIT || offset > pages->size || ref.bytes > pages->size - offset) {
+  if (ref.bytes == 0 || ref.place < PAGES_FIRST_UNIT || offset > pages->size || ref.bytes > pages->size - offset) {
     pages->bad_at = pages->size;
     return say_damage(pages, pages->size, out_text, "the file is cut short");
   }

@@ -62,6 +62,7 @@ typedef struct PageFile {
   int newest;                    // the slot that the Db rests on; -1: none
   uint64_t since;                // pages of the Db born up to this epoch have their place in the newest
   uint64_t size;                 // of the file
+  uint32_t units_max;            // that it may have
   uint64_t bad_at;               // where a root rested on something that could not be read, or 0
 } PageFile;
 

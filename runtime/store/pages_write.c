@@ -43,7 +43,6 @@ static void rest(Work *work) {
 }
 
 static Err sync_slice(Work *work) {
-  if (work->unsynced == 0) return ERR_NONE;
   TRY(work->pages->fs->sync(work->pages->fs, work->pages->file));
   work->unsynced = 0;
   rest(work);
@@ -51,7 +50,6 @@ static Err sync_slice(Work *work) {
 }
 
 static Err flush_run(Work *work) {
-  if (work->run.len == 0) return ERR_NONE;
   uint64_t offset = work->run_unit * PAGES_UNIT;
   TRY(file_write_all(work->pages->fs, work->pages->file, offset, work->run.ptr, work->run.len));
   if (offset + work->run.len > work->pages->size) work->pages->size = offset + work->run.len;
@@ -61,15 +59,14 @@ static Err flush_run(Work *work) {
 }
 
 // ---- space ------------------------------------------------------------------------------------
-static bool is_free(const Work *work, uint64_t unit) {
-  return !space_get(&work->pages->maps[0], unit) && !space_get(&work->pages->maps[1], unit) && !space_get(&work->map, unit);
-}
+// What the state itself has so far is in the newest slot's map too, or lies before the cursor.
+static bool is_free(const Work *work, uint64_t unit) { return !space_get(&work->pages->maps[0], unit) && !space_get(&work->pages->maps[1], unit); }
 
 // [S20] Nothing that a slot rests on is written over.
 static Err find_space(Work *work, uint32_t bytes, uint32_t *out_place) {
   uint64_t units = ((uint64_t)bytes + PAGES_UNIT - 1) / PAGES_UNIT, from = work->cursor, length = 0;
   for (uint64_t unit = from; length < units; unit++) {
-    if (unit >= UINT32_MAX) return ERR_FULL;
+    if (unit >= work->pages->units_max) return ERR_FULL;
     if (is_free(work, unit)) length++;
     else from = unit + 1, length = 0;
   }
@@ -148,7 +145,6 @@ static Err write_all(Work *work, uint64_t since, PageRef *out_description) {
   varint_write(&description, work->job->schema.len);
   buf_add_str(&description, work->job->schema);
   Err err = persist_write(work->job->snapshot, &sink, &description);
-  if (err == ERR_NONE && description.failed) err = ERR_MEMORY;
   if (err == ERR_NONE) err = put(work, (const uint8_t *)description.ptr, (uint32_t)description.len, out_description);
   buf_free(&description);
   if (err == ERR_NONE) err = flush_run(work);
@@ -170,7 +166,7 @@ static Err write_state(Work *work, int target) {
   work->map = (SpaceMap){0};
   pages->newest = target;
   pages->since = snapshot_epoch(work->job->snapshot);
-  if (anew && newest >= 0) {
+  if (anew) {
     Err tidy = pages_clear_slot(pages, newest);
     if (tidy == ERR_NONE) tidy = cut_off(pages);
     (void)tidy;  // the state is there; the next one tries again

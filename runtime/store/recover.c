@@ -1,5 +1,6 @@
 // From the page file and the log to the Db: the newest checkpoint that can be read, then the records since. In the log the first schema record makes it, later ones change its shape, commits change its rows. No
 // module is needed for that, and none is looked at.
+#include <assert.h>
 #include <string.h>
 
 #include "runtime/base/mem.h"
@@ -10,7 +11,7 @@
 // ---- schemas ----------------------------------------------------------------------------------
 // What no snapshot can see any more is let go.
 void store__drop_schemas(Store *store, bool all) {
-  SchemaHold **link = all || !store->schema ? &store->schema : &store->schema->older;
+  SchemaHold **link = all ? &store->schema : &store->schema->older;
   while (*link) {
     SchemaHold *hold = *link;
     *link = hold->older;
@@ -23,6 +24,12 @@ static Err say_record(const Store *store, const LogRecord *record, Err err, cons
   bool damage = err == ERR_FORMAT || err == ERR_REFUSED || err == ERR_EXISTS || err == ERR_NOT_FOUND;
   return err_say(damage ? ERR_DAMAGED : err, out_text, "%s/%s: record %llu at offset %llu: %s", store->dir_name, store->log.name,
                  (unsigned long long)record->number, (unsigned long long)record->offset, why && why->text[0] ? why->text : err_words(err));
+}
+
+static bool is_same_schema(const Store *store, Str encoded) {
+  uint8_t hash[STORE_HASH_BYTES];
+  schema_hash(encoded, hash);
+  return memcmp(hash, store->info.schema_hash, sizeof hash) == 0;
 }
 
 static Err apply_schema(Store *store, const LogRecord *record, SchemaHold *hold, ErrText *text) {
@@ -39,6 +46,8 @@ static Err apply_schema(Store *store, const LogRecord *record, SchemaHold *hold,
     Err err = db_reshape(store->db, &hold->schema, tables, text);
     db_set_bytes_max(store->db, store->options.bytes_max);
     if (err != ERR_NONE) return err;
+  } else if (!is_same_schema(store, schema.schema)) {
+    return ERR_FORMAT;  // another one needs a mapping
   }
   memcpy(store->info.module_hash, schema.module_hash, STORE_HASH_BYTES);
   schema_hash(schema.schema, store->info.schema_hash);
@@ -59,14 +68,9 @@ static Err replay_schema(Store *store, const LogRecord *record, ErrText *out_tex
   arena_init(&hold->arena, 0);
   Err err = apply_schema(store, record, hold, &text);
   if (err == ERR_NONE) return ERR_NONE;
-  bool in_use = store->db && db_schema(store->db) == &hold->schema;
-  if (in_use) {  // the record was bad behind the schema itself
-    hold->older = store->schema;
-    store->schema = hold;
-  } else {
-    arena_free(&hold->arena);
-    mem_free(hold);
-  }
+  assert(!store->db || db_schema(store->db) != &hold->schema);
+  arena_free(&hold->arena);
+  mem_free(hold);
   return err == ERR_AGAIN ? ERR_NONE : say_record(store, record, err, &text, out_text);
 }
 

@@ -43,13 +43,16 @@ static Err open_once(const StoreOptions *options, Store **out_store, bool *out_m
   if (!store) return err_say(ERR_MEMORY, out_text, "%s: out of memory", options->dir ? options->dir : ":memory:");
   store->options = *options;
   if (!store->options.segment_bytes) store->options.segment_bytes = STORE_SEGMENT_BYTES;
+  if (!store->options.record_bytes_max) store->options.record_bytes_max = STORE_RECORD_BYTES_MAX;
+  store->pages.units_max = store->options.page_units_max ? store->options.page_units_max : UINT32_MAX;
   buf_init(&store->record, 0);
   buf_init(&store->log.read, 0);
   if (out_text) out_text->text[0] = 0;
   Err err = open_all(store, out_text);
   if (err != ERR_NONE) {
-    *out_moved = options->read_only && options->files && store->pages.file && pages_moved(&store->pages);
-    if (out_text && !out_text->text[0]) err_say(err, out_text, "%s: %s", options->dir ? options->dir : ":memory:", err_words(err));
+    *out_moved = options->read_only && store->pages.file && pages_moved(&store->pages);
+    assert(options->files);  // in memory nothing else fails
+    if (out_text && !out_text->text[0]) err_say(err, out_text, "%s: %s", options->dir, err_words(err));
     free_store(store);
     return err;
   }
@@ -110,13 +113,13 @@ static Err may_write(Store *store, ErrText *out_text) {
 }
 
 static Err say_record_size(const Store *store, ErrText *out_text) {
-  return err_say(ERR_LIMIT, out_text, "%s: a commit of more than %d bytes", store->dir_name, STORE_RECORD_BYTES_MAX);
+  return err_say(ERR_LIMIT, out_text, "%s: a commit of more than %llu bytes", store->dir_name, (unsigned long long)store->options.record_bytes_max);
 }
 
 // Builds, sizes and seals the record; the log has room for it then.
 static Err prepare(Store *store, LogKind kind, uint64_t number, ErrText *out_text) {
   if (store->record.failed) return store__say(store, ERR_MEMORY, out_text, "a record cannot be built");
-  if (store->record.len > STORE_RECORD_BYTES_MAX - LOG_BLOCK_BYTES) return say_record_size(store, out_text);
+  if (store->record.len > store->options.record_bytes_max - LOG_BLOCK_BYTES) return say_record_size(store, out_text);
   TRY(store__reserve(store, store->record.len, out_text));
   log_finish(&store->log, &store->record, kind, number);
   return store->record.failed ? store__say(store, ERR_MEMORY, out_text, "a record cannot be built") : ERR_NONE;

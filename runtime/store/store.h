@@ -40,6 +40,8 @@ typedef struct StoreOptions {
   uint64_t bytes_max;      // of the Db; 0: none
   uint64_t segment_bytes;  // 0: STORE_SEGMENT_BYTES
   uint64_t checkpoint_bytes;  // of the log since the last checkpoint, that begin one; 0: STORE_CHECKPOINT_BYTES_MIN, or an eighth of the state when that is more
+  uint64_t record_bytes_max;  // of a commit's record; 0: STORE_RECORD_BYTES_MAX. Less, as what follows, so that a test can meet the limit
+  uint32_t page_units_max;    // of the page file; 0: all that a place can name, 2 TiB
   bool sync_inline;        // no threads at all: write, sync and checkpoint inside store_commit (always so in memory)
   TaskPool *syncs;             // writes and syncs records, of many stores; outlives the store. NULL: a thread of its own
   TaskPool *checkpoints;       // the same for checkpoints
